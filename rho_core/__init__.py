@@ -1,0 +1,1 @@
+"""An embeddable agent core with no ambient authority."""

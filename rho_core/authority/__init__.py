@@ -1,0 +1,1 @@
+"""What a tool may touch: workspace, capabilities, policy, approvals, audit."""

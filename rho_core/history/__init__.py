@@ -1,0 +1,1 @@
+"""Conversation history: messages, snapshots, handoff, compaction, token estimates."""

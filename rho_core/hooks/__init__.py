@@ -1,0 +1,1 @@
+"""Lifecycle hooks: envelopes, the pre-tool gate and dispatch."""

@@ -1,0 +1,1 @@
+"""How models are reached: the contract and its adapters."""

@@ -1,0 +1,235 @@
+"""What a model provider is, and what flows between it and the loop (C73, C74, C83).
+
+A provider sees borrowed, immutable messages and tool specifications. It never sees the session
+and cannot change history.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from rho_core.cancellation import CancellationToken
+from rho_core.channels import Channel, ChannelClosed
+from rho_core.errors import ProviderError, ProviderErrorKind
+from rho_core.history.messages import ContentBlock, Message, ModelIdentity, Text
+from rho_core.json_values import FrozenObject
+from rho_core.reasoning import ReasoningLevel
+from rho_core.usage import ModelUsage
+
+PROVIDER_EVENT_CAPACITY = 16
+
+
+class ServiceTier(StrEnum):
+    """A faster lane at the provider, where one exists (A14)."""
+
+    PRIORITY = "priority"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """How a tool is advertised: `input_schema` is a JSON schema object (D1)."""
+
+    name: str
+    description: str
+    input_schema: FrozenObject
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One turn to be answered. `prompt_cache_key` is passed on verbatim (B17)."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    cancellation: CancellationToken = field(default_factory=CancellationToken)
+    reasoning: ReasoningLevel = ReasoningLevel.MEDIUM
+    prompt_cache_key: str | None = None
+    service_tier: ServiceTier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """The authoritative content of a finished turn; this is stored, not the deltas (C45)."""
+
+    content: tuple[ContentBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of raw reasoning; shown, never stored."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningSummaryDelta:
+    """A piece of the provider's own summary of its reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A fragment of a tool call. `index` orders parallel calls; id and name may come late."""
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderContext:
+    """Opaque data to be replayed to the same model, such as a reasoning signature."""
+
+    kind: str
+    data: Any
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """A usage reading of this attempt; readings of one attempt are merged (C89)."""
+
+    usage: ModelUsage
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearchActivity:
+    """The provider searched the web by itself."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostedToolActivity:
+    """The provider ran another tool of its own."""
+
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTierFallback:
+    """The provider used another service tier than asked for."""
+
+    requested: str
+    used: str
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationOutputTokens:
+    """Output tokens of the generation window alone, where a provider tells (metrics only)."""
+
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAttemptFailed:
+    """A physical request failed and the provider repeats it by itself (C82)."""
+
+    kind: ProviderErrorKind
+    usage: ModelUsage | None = None
+
+
+ModelEvent: TypeAlias = (
+    OutputDelta
+    | ReasoningDelta
+    | ReasoningSummaryDelta
+    | ToolCallDelta
+    | ProviderContext
+    | UsageReported
+    | WebSearchActivity
+    | HostedToolActivity
+    | ServiceTierFallback
+    | GenerationOutputTokens
+    | RequestAttemptFailed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedEvent:
+    """A model event with the monotonic second at which it was read, None if synthesised (C93)."""
+
+    event: ModelEvent
+    observed_at: float | None
+
+
+class ProviderEvents:
+    """Where a provider puts its events. Sending waits for the loop: that is the backpressure."""
+
+    __slots__ = ("_channel",)
+
+    def __init__(self, channel: Channel[ObservedEvent]) -> None:
+        self._channel = channel
+
+    async def send(self, event: ModelEvent) -> None:
+        """Deliver an event that was read from the wire just now.
+
+        Raises `ProviderError` of kind Interrupted when nobody listens any more.
+        """
+        await self._deliver(ObservedEvent(event, time.monotonic()))
+
+    async def send_synthesized(self, event: ModelEvent) -> None:
+        """Deliver an event that was made up from a complete answer: it times nothing."""
+        await self._deliver(ObservedEvent(event, None))
+
+    async def _deliver(self, observed: ObservedEvent) -> None:
+        try:
+            if not self._channel.try_send(observed):
+                await self._channel.send(observed)
+        except ChannelClosed:
+            raise ProviderError(
+                ProviderErrorKind.INTERRUPTED, "provider event consumer was dropped"
+            ) from None
+
+
+class ProviderCancellation(StrEnum):
+    """Who reacts to cancellation: the loop drops the turn, or the provider ends it itself (C71)."""
+
+    EXTERNAL = "external"
+    COOPERATIVE = "cooperative"
+
+
+class ModelProvider(ABC):
+    """A model behind some API. Failures are raised as `ProviderError`."""
+
+    cancellation_mode: ProviderCancellation = ProviderCancellation.EXTERNAL
+
+    @property
+    @abstractmethod
+    def identity(self) -> ModelIdentity:
+        """Which model this is."""
+
+    @abstractmethod
+    async def send_turn(self, request: ModelRequest) -> ModelResponse:
+        """Answer one turn as a whole."""
+
+    async def send_turn_stream(
+        self, request: ModelRequest, events: ProviderEvents
+    ) -> ModelResponse:
+        """Answer one turn, reporting progress. The default reports the finished text at once."""
+        response = await request.cancellation.race(self.send_turn(request))
+        for block in response.content:
+            if isinstance(block, Text):
+                await events.send_synthesized(OutputDelta(block.text))
+        return response
+
+    async def aclose(self) -> None:  # noqa: B027 - most providers hold nothing
+        """Release what the provider holds, such as a connection pool."""
+
+
+def sorted_specs(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Specifications in the order in which they are advertised (D1)."""
+    return tuple(sorted(specs, key=lambda spec: spec.name))

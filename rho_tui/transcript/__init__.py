@@ -1,0 +1,1 @@
+"""Events and stored history turned into what a person sees, without Textual widgets."""
