@@ -1,0 +1,1 @@
+"""The duties of a host: configuration, credentials, prompt, permissions, sessions."""
