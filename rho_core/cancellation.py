@@ -28,15 +28,24 @@ class CancellationToken:
         return self._set
 
     def cancel(self) -> None:
-        """Set the token and wake everyone who waits for it."""
+        """Set the token and wake everyone who waits for it.
+
+        Every callback runs; the first exception among them is raised afterwards.
+        """
         with self._lock:
             if self._set:
                 return
             self._set = True
             callbacks = list(self._callbacks.values())
             self._callbacks.clear()
+        failure: Exception | None = None
         for callback in callbacks:
-            callback()
+            try:
+                callback()
+            except Exception as error:  # noqa: BLE001 - one bad listener must not mute the rest
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
     def raise_if_cancelled(self) -> None:
         """Raise `Cancelled` if the token is set."""

@@ -174,7 +174,10 @@ class ToolErrorKind(StrEnum):
 
 
 class ToolError(RhoError):
-    """A failed tool call. The model sees `message`, without a prefix."""
+    """A failed tool call. The model sees `message`, without a prefix.
+
+    `details` are card facts as in `ToolMetadata.details`; a failed command has an exit code too.
+    """
 
     kind = ErrorKind.TOOL
     prefix = "tool failed: "
@@ -182,6 +185,12 @@ class ToolError(RhoError):
     def __init__(self, tool_kind: ToolErrorKind, message: str) -> None:
         super().__init__(message)
         self.tool_kind = tool_kind
+        self.details: dict[str, object] = {}
+
+    def with_details(self, **details: object) -> ToolError:
+        """This error, with more card facts."""
+        self.details.update(details)
+        return self
 
     @classmethod
     def invalid_arguments(cls, message: str) -> ToolError:

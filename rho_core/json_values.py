@@ -21,7 +21,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class FrozenObject(dict[str, Any]):
-    """A JSON object that refuses to change; equal to a plain dict of the same content."""
+    """A JSON object that refuses to change. Arrays inside are tuples: compare with `thaw`."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class FrozenObject(dict[str, Any]):
     __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
-        return hash(canonical_json(self))
+        return hash(frozenset(self.items()))  # equal objects may differ in key order
 
     def __copy__(self) -> FrozenObject:
         return self
@@ -96,9 +96,9 @@ def parse_json(text: str | bytes) -> Any:
 
     try:
         value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique)
+        return freeze(value)
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
-    return freeze(value)
 
 
 def canonical_json(value: object) -> str:

@@ -16,6 +16,13 @@ from rho_core.errors import InvalidHostResponse
 from rho_core.ids import HostInputId
 
 
+class HostInputDismissed(InvalidHostResponse):
+    """The user closed the form without answering. Raised to whoever asked; the run goes on."""
+
+    def __init__(self) -> None:
+        super().__init__("the user dismissed the form without answering")
+
+
 class SelectionMode(StrEnum):
     """Whether one or many choices may be picked."""
 
@@ -35,6 +42,7 @@ class HostInputSource(StrEnum):
 
     USER = "user"
     TIMEOUT_FALLBACK = "timeout_fallback"
+    DISMISSED = "dismissed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,14 @@ class HostInputResponse:
 
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     source: HostInputSource = HostInputSource.USER
+
+    @classmethod
+    def dismissed(cls) -> HostInputResponse:
+        """The person closed the form without answering. Valid for every request, always empty.
+
+        Whoever asked gets `HostInputDismissed`; it is never an answer and never consent.
+        """
+        return cls(source=HostInputSource.DISMISSED)
 
     def answer(self, question_id: str, values: Sequence[str]) -> HostInputResponse:
         """A copy with one more answer; the same id overwrites (G4)."""
@@ -149,6 +165,10 @@ class HostInputRequest:
                 raise InvalidHostResponse("the request carries no timeout fallback")
             if response != self._fallback:
                 raise InvalidHostResponse("a timeout answer must equal the request's fallback")
+            return
+        if response.source is HostInputSource.DISMISSED:
+            if response.answers:
+                raise InvalidHostResponse("a dismissed form carries no answers")
             return
         self._validate_answers(response)
 

@@ -39,6 +39,11 @@ class ReasoningLevel(StrEnum):
         """The effort word for a provider, None when reasoning is off."""
         return None if self is ReasoningLevel.OFF else self.value
 
+    @property
+    def summary(self) -> str | None:
+        """How a provider is asked to summarise its reasoning, None when reasoning is off (B48)."""
+        return None if self is ReasoningLevel.OFF else "auto"
+
     def next_supported(self, supported: Sequence[ReasoningLevel] | None = None) -> ReasoningLevel:
         """The following level, cyclically, among the supported ones (all when None)."""
         if supported is not None and not supported:

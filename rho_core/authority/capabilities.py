@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import urlsplit
+
+from rho_core.authority.urls import parse_url
 
 
 class CapabilityKind(StrEnum):
@@ -131,6 +132,9 @@ class ProcessLimits:
     timeout_seconds: float | None = None
 
     def __post_init__(self) -> None:
+        for value in (self.max_output_bytes, self.timeout_seconds):
+            if isinstance(value, bool):  # True equals 1, and rules compare exactly (L6)
+                raise TypeError("a process limit is a number, not a boolean")
         if self.max_output_bytes < 1:
             object.__setattr__(self, "max_output_bytes", 1)
 
@@ -184,14 +188,8 @@ class NetworkUrl:
     url: str
 
     def __repr__(self) -> str:
-        try:
-            parts = urlsplit(self.url)
-            origin = f"{parts.scheme}://{parts.hostname}"
-            shown = f"{origin}:{parts.port}" if parts.port else origin
-            if not parts.scheme or not parts.hostname:
-                shown = "[invalid url]"
-        except ValueError:
-            shown = "[invalid url]"
+        parsed = parse_url(self.url)
+        shown = "[invalid url]" if parsed is None else parsed.origin
         return f"NetworkUrl({shown!r})"
 
 
@@ -265,6 +263,11 @@ class CapabilityRequest:
 
     operation: CapabilityOperation
     source: CapabilitySource
+
+    @classmethod
+    def instruction_discovery(cls, path: Path, scope: PathScope) -> CapabilityRequest:
+        """The request of an adapter that reads workspace instructions into the prompt."""
+        return cls(DiscoverInstructions(path, scope), PromptConstruction())
 
     @property
     def kind(self) -> CapabilityKind:

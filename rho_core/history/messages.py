@@ -1,6 +1,7 @@
 """Provider-neutral conversation history (C84, C85, DI1–DI3).
 
-Every value is immutable; two sessions may share the same message objects.
+Every value is immutable; two sessions may share the same message objects. Messages can be
+referenced weakly, so that what is computed from one (its token estimate) dies with it.
 """
 
 from __future__ import annotations
@@ -90,14 +91,14 @@ class PartialToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class SystemMessage:
     """The system prompt."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class UserMessage:
     """Input of a person, or a tool image supplement (`as_tool_image_supplement`)."""
 
@@ -109,14 +110,14 @@ class UserMessage:
         return cls((Text(text),))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class AssistantMessage:
     """An assistant turn without provenance (legacy, and host-requested calls: C60)."""
 
     content: tuple[ContentBlock, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class EnrichedAssistant:
     """A completed assistant turn with what its provider wants to see again (C45)."""
 
@@ -126,7 +127,7 @@ class EnrichedAssistant:
     provider_context: tuple[ProviderContextBlock, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class AbortedAssistant:
     """What had arrived of an assistant turn that was cancelled or failed (C66, C85).
 
@@ -142,7 +143,7 @@ class AbortedAssistant:
     reasoning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolResult:
     """The result of one tool call, as the model reads it."""
 
