@@ -1,1 +1,148 @@
-"""An embeddable agent core with no ambient authority."""
+"""An embeddable agent core with no ambient authority.
+
+`Rho` is the runtime, `Session` a conversation, `Run` one turn; `ToolHost` runs tools without a
+model. Names are loaded when they are first used, so importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+#: module -> its public names; `__init__.pyi` says the same to type checkers
+_MODULES = {
+    "rho_core.authority.approvals": (
+        "AllowForSession",
+        "AllowOnce",
+        "ApprovalDecision",
+        "ApprovalHandler",
+        "ApprovalRequest",
+        "ApprovalSession",
+        "AuthorizationError",
+        "AuthorizationOutcome",
+        "Deny",
+        "DenyApprovals",
+        "approval_channel",
+    ),
+    "rho_core.authority.capabilities": ("CapabilityKind", "CapabilityRequest"),
+    "rho_core.authority.policy": ("DenyAllPolicy", "ScopedWorkspacePolicy", "WorkspacePolicy"),
+    "rho_core.authority.workspace": ("ResolvedWorkspacePath", "Workspace", "WorkspaceError"),
+    "rho_core.cancellation": ("CancellationToken",),
+    "rho_core.diagnostics": ("DiagnosticsSnapshot", "PromptSource", "PromptSourceKind"),
+    "rho_core.errors": (
+        "AuthenticationFailed",
+        "Cancelled",
+        "ErrorKind",
+        "Interrupted",
+        "InvalidConfiguration",
+        "InvalidHostResponse",
+        "PersistenceError",
+        "PolicyDenied",
+        "ProviderError",
+        "ProviderErrorKind",
+        "RhoError",
+        "RuntimeShutdown",
+        "SessionBusy",
+        "ToolError",
+        "ToolErrorKind",
+    ),
+    "rho_core.events": ("RunEvent", "RunOutcome", "StopReason"),
+    "rho_core.history.compaction": (
+        "CompactionOutcome",
+        "CompactionOutput",
+        "CompactionPolicy",
+        "CompactionRequest",
+        "Compactor",
+    ),
+    "rho_core.history.handoff": ("HandoffReport",),
+    "rho_core.history.messages": (
+        "AbortedAssistant",
+        "AssistantMessage",
+        "EnrichedAssistant",
+        "History",
+        "Image",
+        "Message",
+        "ModelIdentity",
+        "SystemMessage",
+        "Text",
+        "ToolCall",
+        "ToolResult",
+        "UserMessage",
+        "as_tool_image_supplement",
+        "semantic",
+        "tool_image_supplement",
+    ),
+    "rho_core.history.snapshot": ("SessionSnapshot",),
+    "rho_core.history.store": ("InMemorySessionStore", "SessionStore"),
+    "rho_core.hooks.bounds": ("HookBounds",),
+    "rho_core.hooks.envelope": ("HookEnvelope",),
+    "rho_core.hooks.gate": ("PreToolUseGate",),
+    "rho_core.hooks.observer": ("HookObserver",),
+    "rho_core.ids": ("HostInputId", "Revision", "RunId", "SessionId", "SteeringId", "ToolCallId"),
+    "rho_core.inputs": ("UserInput",),
+    "rho_core.providers.contract": (
+        "ModelProvider",
+        "ModelRequest",
+        "ModelResponse",
+        "ServiceTier",
+        "ToolSpec",
+    ),
+    "rho_core.questions": (
+        "HostChoice",
+        "HostInputRequest",
+        "HostInputResponse",
+        "HostInputSource",
+        "HostQuestion",
+    ),
+    "rho_core.reasoning": ("ReasoningLevel",),
+    "rho_core.run": ("Run",),
+    "rho_core.running.commands": ("Receipt", "RetractionOutcome", "SteeringHandle"),
+    "rho_core.running.lifecycle": ("ShutdownOutcome",),
+    "rho_core.running.session_core": ("SessionState",),
+    "rho_core.runtime": ("Rho",),
+    "rho_core.session": ("Session", "SessionOptions"),
+    "rho_core.tooling.contract": (
+        "AuthorizedToolContext",
+        "PreparedToolInvocation",
+        "ProgressSender",
+        "Tool",
+        "ToolContext",
+        "ToolExecutionMode",
+        "ToolExecutionPolicy",
+        "ToolInvocation",
+        "ToolOrigin",
+        "ToolPreparationContext",
+        "ToolSecurity",
+    ),
+    "rho_core.tooling.host": ("ToolHost", "ToolHostCall", "ToolHostRun"),
+    "rho_core.tooling.resources": ("AccessMode", "ToolResourceAccess"),
+    "rho_core.tooling.values": (
+        "ToolCompletion",
+        "ToolFailed",
+        "ToolMetadata",
+        "ToolOutput",
+        "ToolProgress",
+        "ToolSucceeded",
+        "ToolUnavailable",
+    ),
+    "rho_core.usage": ("ModelUsage",),
+    "rho_core.usage_recording": ("ProviderRequestUsageRecorder", "UsageEvent", "UsageRecording"),
+    "rho_core.version": ("__version__",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module (PEP 562)."""
+    module = _HOMES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -158,9 +158,12 @@ ModelEvent: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ObservedEvent:
-    """A model event with the monotonic second at which it was read, None if synthesised (C93)."""
+    """A model event with the monotonic second at which it was read, None if synthesised (C93).
+
+    Never changed; it is not frozen because one is made per event, and freezing doubles the cost.
+    """
 
     event: ModelEvent
     observed_at: float | None
@@ -169,30 +172,40 @@ class ObservedEvent:
 class ProviderEvents:
     """Where a provider puts its events. Sending waits for the loop: that is the backpressure."""
 
-    __slots__ = ("_channel",)
+    __slots__ = ("_channel", "_direct")
 
-    def __init__(self, channel: Channel[ObservedEvent]) -> None:
+    def __init__(
+        self,
+        channel: Channel[ObservedEvent],
+        direct: Callable[[ObservedEvent], bool] | None = None,
+    ) -> None:
         self._channel = channel
+        self._direct = direct  # takes an event at once, if nothing is in its way
 
     async def send(self, event: ModelEvent) -> None:
         """Deliver an event that was read from the wire just now.
 
         Raises `ProviderError` of kind Interrupted when nobody listens any more.
         """
-        await self._deliver(ObservedEvent(event, time.monotonic()))
+        observed = ObservedEvent(event, time.monotonic())
+        if self._direct is None or not self._direct(observed):
+            await self._queue(observed)
 
     async def send_synthesized(self, event: ModelEvent) -> None:
         """Deliver an event that was made up from a complete answer: it times nothing."""
-        await self._deliver(ObservedEvent(event, None))
+        observed = ObservedEvent(event, None)
+        if self._direct is None or not self._direct(observed):
+            await self._queue(observed)
 
-    async def _deliver(self, observed: ObservedEvent) -> None:
+    async def _queue(self, observed: ObservedEvent) -> None:
         try:
-            if not self._channel.try_send(observed):
-                await self._channel.send(observed)
+            await self._channel.send(observed, self._direct)
         except ChannelClosed:
-            raise ProviderError(
-                ProviderErrorKind.INTERRUPTED, "provider event consumer was dropped"
-            ) from None
+            raise _consumer_dropped() from None
+
+
+def _consumer_dropped() -> ProviderError:
+    return ProviderError(ProviderErrorKind.INTERRUPTED, "provider event consumer was dropped")
 
 
 class ProviderCancellation(StrEnum):

@@ -155,6 +155,15 @@ class ToolContext(AuthorizedToolContext):
         self._authorization = authorization
         self.child_approval_session = child_approval_session
 
+    def without_authorization(self) -> AuthorizedToolContext:
+        """The same context for an executor that has declared everything (D10)."""
+        return AuthorizedToolContext(
+            workspace=self.workspace,
+            cancellation=self.cancellation,
+            progress=self.progress,
+            host_input=self._host_input,
+        )
+
     async def authorize(self, request: CapabilityRequest) -> AuthorizationOutcome:
         """Ask for authority. Raises `AuthorizationError` when it is denied (D11, D44)."""
         if self._authorization is None:
