@@ -1,0 +1,181 @@
+"""History as an Anthropic Messages request (case:H16, case:G1).
+
+Roles alternate, tool results open the user message after their calls, and thinking blocks go back
+exactly as they came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rho_core.history.messages import (
+    ContentBlock,
+    Image,
+    ModelIdentity,
+    Text,
+    ToolCall,
+)
+from rho_core.json_values import FrozenObject, thaw
+from rho_core.providers.contract import ModelRequest, ToolSpec
+from rho_core.providers.replay import (
+    AssistantTurn,
+    UserTurn,
+    replay_turns,
+    system_text,
+    wire_tool_name,
+)
+
+THINKING_KIND = "anthropic.thinking.v1"
+
+_CACHE = {"type": "ephemeral"}
+_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_CONTINUE = "Continue."
+
+
+def anthropic_system(request: ModelRequest) -> list[dict[str, Any]]:
+    """The `system` blocks: at most one, marked for the prompt cache."""
+    text = system_text(request.messages)
+    return [{"type": "text", "text": text, "cache_control": dict(_CACHE)}] if text else []
+
+
+def anthropic_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """The `tools` array; the cache mark on the last one covers them all."""
+    rendered: list[dict[str, Any]] = [
+        {
+            "name": spec.name,
+            "description": spec.description,
+            "input_schema": thaw(spec.input_schema),
+        }
+        for spec in tools
+    ]
+    if rendered:
+        rendered[-1]["cache_control"] = dict(_CACHE)
+    return rendered
+
+
+def anthropic_messages(request: ModelRequest, identity: ModelIdentity) -> list[dict[str, Any]]:
+    """The `messages` array: alternating, never empty, beginning and ending with the user."""
+    messages: list[dict[str, Any]] = []
+    for turn in replay_turns(request.messages, identity):
+        if isinstance(turn, UserTurn):
+            _append(messages, "user", _user_blocks(turn.content))
+            continue
+        if not messages:
+            # after a compaction an answer may come first; the API wants a question before it
+            _append(messages, "user", [_text(_CONTINUE)])
+        _append(messages, "assistant", _assistant_blocks(turn))
+        _append(messages, "user", _result_blocks(turn))
+    if not messages or messages[-1]["role"] == "assistant":
+        _append(messages, "user", [_text(_CONTINUE)])
+    _mark_for_cache(messages)
+    return messages
+
+
+def ends_inside_unsigned_tool_turn(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether the tool loop at the end began without thinking.
+
+    With a thinking budget the API then refuses the request: the turn came from another model, or
+    its thinking cannot be replayed.
+    """
+    first: dict[str, Any] | None = None
+    for assistant, user in zip(messages[-2::-2], messages[::-2], strict=False):
+        if user["content"][0]["type"] != "tool_result":
+            break
+        first = assistant
+    kinds = ("thinking", "redacted_thinking")
+    return first is not None and first["content"][0]["type"] not in kinds
+
+
+def _append(messages: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
+    """Mark the newest two user messages: the older mark finds what the last request wrote."""
+    users = [message for message in messages if message["role"] == "user"]
+    for message in users[-2:]:
+        message["content"][-1]["cache_control"] = dict(_CACHE)
+
+
+def _user_blocks(content: Sequence[ContentBlock]) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for block in content:
+        if isinstance(block, Text) and block.text.strip():
+            blocks.append(_text(block.text))
+        elif isinstance(block, Image):
+            blocks.append(_image(block))
+    return blocks
+
+
+def _assistant_blocks(turn: AssistantTurn) -> list[dict[str, Any]]:
+    """Content with the thinking blocks put back before the blocks they stood before."""
+    thinking = [block for block in turn.context if block.kind == THINKING_KIND]
+    blocks: list[dict[str, Any]] = []
+    for index in range(len(turn.content) + 1):
+        last = index == len(turn.content)
+        while thinking and (last or (thinking[0].position or 0) <= index):
+            data = thinking.pop(0).data
+            if isinstance(data, FrozenObject):
+                blocks.append(thaw(data))
+        if not last:
+            blocks += _assistant_block(turn.content[index])
+    return blocks
+
+
+def _assistant_block(block: ContentBlock) -> list[dict[str, Any]]:
+    match block:
+        case Text(text=text) if text.strip():
+            return [_text(text)]
+        case ToolCall():
+            return [
+                {
+                    "type": "tool_use",
+                    "id": wire_call_id(block.id),
+                    "name": wire_tool_name(block.name),
+                    "input": thaw(block.arguments),
+                }
+            ]
+        case Image():
+            return [_text(f"[image: {block.mime_type}]")]
+        case _:
+            return []
+
+
+def _result_blocks(turn: AssistantTurn) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for result in turn.results:
+        block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_call_id(result.id)}
+        if result.content.strip():
+            block["content"] = result.content
+        if not result.ok:
+            block["is_error"] = True
+        blocks.append(block)
+    return blocks
+
+
+def wire_call_id(call_id: str) -> str:
+    """A call id in the characters that the API allows; other vendors use more of them."""
+    if not _BAD_ID.search(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"{_BAD_ID.sub('_', call_id)[:48]}_{digest}"
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    if image.mime_type not in _IMAGE_TYPES:
+        return _text(f"[an image of type {image.mime_type} that this model cannot see]")
+    source = {"type": "base64", "media_type": image.mime_type, "data": image.data}
+    return {"type": "image", "source": source}
