@@ -1,0 +1,194 @@
+"""The `str_replace` tool: replace a piece of text that is named exactly (section 11)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import Field
+
+from rho_core.authority.capabilities import (
+    BuiltInTool,
+    CapabilityKind,
+    CapabilityRequest,
+    ReadPath,
+)
+from rho_core.authority.workspace import ResolvedWorkspacePath, Workspace
+from rho_core.errors import ToolError
+from rho_core.providers.contract import ToolSpec
+from rho_core.tooling.contract import (
+    AuthorizedToolContext,
+    PreparedToolInvocation,
+    Tool,
+    ToolInvocation,
+    ToolPreparationContext,
+    ToolSecurity,
+)
+from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
+from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
+from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
+from rho_core.tools.edit.matching import normalize_newlines, replace_text
+from rho_core.tools.files.diff import diff_texts
+from rho_core.tools.files.display import display_path
+from rho_core.tools.files.mutation import (
+    FileMutation,
+    FileSnapshot,
+    MutationSettings,
+    Proposal,
+    Propose,
+    take_snapshot,
+)
+from rho_core.tools.files.reading import MAX_FILE_BYTES, too_large
+from rho_core.tools.files.resolve import require_workspace, revalidate
+from rho_core.tools.files.targets import existing_target
+from rho_core.tools.files.text import BOM, NotText, TextFile
+
+
+class StrReplaceArguments(ToolArguments):
+    """Arguments of `str_replace` (11.1)."""
+
+    path: str = Field(description="File to change, relative to the workspace.")
+    old_string: str = Field(
+        description="The text to replace, exactly as in the file, without row numbers."
+    )
+    new_string: str = Field(description="The text to put in its place; may be empty.")
+    replace_all: bool = Field(
+        default=False, description="Replace every occurrence instead of exactly one."
+    )
+
+
+_SPEC = tool_spec(
+    "str_replace",
+    "Replace text in an existing file. old_string must match the file exactly, indentation "
+    "included, and must occur once unless replace_all is true: give enough surrounding lines to "
+    "make it unique. Line endings need not be matched, the file's own are kept. A file that "
+    "changed on disk since you last read or wrote it is refused: read it again first. Use write to "
+    "create a file.",
+    StrReplaceArguments,
+)
+
+
+class StrReplaceTool(Tool):
+    """Replaces exact text. The plan's metadata already holds the diff."""
+
+    def __init__(self, settings: MutationSettings) -> None:
+        self._settings = settings
+
+    def spec(self) -> ToolSpec:
+        """The name, description and schema of `str_replace`."""
+        return _SPEC
+
+    def security(self) -> ToolSecurity:
+        """A built-in that reads and writes."""
+        return ToolSecurity.built_in(CapabilityKind.READ, CapabilityKind.WRITE)
+
+    async def prepare(
+        self, invocation: ToolInvocation, context: ToolPreparationContext
+    ) -> PreparedToolInvocation:
+        """Resolve the file and propose the edit.
+
+        An edit that cannot apply becomes a plan that only asks to read: nobody is asked to approve
+        it, and what it says of the content reaches the model only with that authority.
+        """
+        arguments = _parse(invocation)
+        workspace = require_workspace(context)
+        target = await existing_target(
+            workspace, arguments.path, tool="str_replace", action="could not open"
+        )
+        if isinstance(target, PreparedToolInvocation):
+            return target
+        shown = display_path(target.path, workspace.root)
+
+        def propose(current: FileSnapshot | None) -> Proposal:
+            return propose_replacement(arguments, shown, current)
+
+        def build() -> PreparedToolInvocation:
+            base = take_snapshot(target.path, shown)
+            self._settings.ledger.check_fresh(target.path, base.digest, shown)
+            try:
+                proposal = propose(base)
+            except ToolError:
+                return _failing_plan(workspace, target, shown, propose)
+            mutation = FileMutation(
+                "str_replace",
+                "editing",
+                workspace,
+                target,
+                shown,
+                base,
+                proposal,
+                propose,
+                self._settings,
+            )
+            return mutation.plan()
+
+        return await asyncio.to_thread(build)
+
+
+def propose_replacement(
+    arguments: StrReplaceArguments, shown: str, current: FileSnapshot | None
+) -> Proposal:
+    """The edited file as a proposal. Raises `ToolError` that says why it does not apply."""
+    if current is None:
+        raise ToolError.execution(f"could not open {shown}: it does not exist")
+    if current.data is None:
+        raise too_large(shown, current.size, MAX_FILE_BYTES)
+    try:
+        file = TextFile.decode(current.data)
+    except NotText as error:
+        raise ToolError.execution(
+            f"could not read {shown}: it {error.reason}; it was left as it is"
+        ) from None
+    old, new = arguments.old_string, arguments.new_string
+    if file.encoding.mark:  # a byte order mark is no part of the text, however it was quoted
+        old, new = old.removeprefix(BOM), new.removeprefix(BOM)
+    result = replace_text(file.text, old, new, replace_all=arguments.replace_all, shown=shown)
+    edited = TextFile(result.text, file.encoding)
+    try:
+        content = edited.encode()
+    except UnicodeEncodeError:
+        raise ToolError.execution(
+            f"could not edit {shown}: new_string cannot be written as {file.encoding}"
+        ) from None
+    return Proposal(
+        content,
+        edited.view_text,
+        diff_texts(shown, file.view_text, edited.view_text),
+        f"edited {shown}; replaced {result.count} occurrence(s)",
+        focus=result.lines,
+    )
+
+
+def _parse(invocation: ToolInvocation) -> StrReplaceArguments:
+    arguments = parse_arguments(StrReplaceArguments, invocation.arguments)
+    if not arguments.old_string:
+        raise ToolError.invalid_arguments(
+            "old_string is empty, which matches nothing in particular; use write to create a file "
+            "or to replace all of it, or name the text next to the place"
+        )
+    if normalize_newlines(arguments.old_string) == normalize_newlines(arguments.new_string):
+        raise ToolError.invalid_arguments("old_string and new_string are the same")
+    return arguments
+
+
+def _failing_plan(
+    workspace: Workspace, target: ResolvedWorkspacePath, shown: str, propose: Propose
+) -> PreparedToolInvocation:
+    """A plan that looks again with read authority, and reports why the edit does not apply."""
+
+    async def report(context: AuthorizedToolContext) -> ToolOutput:
+        def run() -> None:
+            revalidate(workspace, target)
+            propose(take_snapshot(target.path, shown))
+
+        await asyncio.to_thread(run)
+        raise ToolError.execution(
+            f"{shown} did not hold the text when this call was prepared, and holds it now; send "
+            "the call again"
+        )
+
+    return PreparedToolInvocation.resource_aware(
+        [ToolResourceAccess.shared(WorkspacePath(target.path))],
+        [CapabilityRequest(ReadPath(target.path, target.scope), BuiltInTool("str_replace"))],
+        ToolMetadata(operation=ToolOperation.WRITE, affected_paths=(shown,)),
+        report,
+    )

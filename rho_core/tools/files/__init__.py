@@ -1,0 +1,1 @@
+"""What the file tools share: paths, text with its encoding, views, diffs, locks and replacement."""

@@ -1,0 +1,201 @@
+"""`grep`: find lines by regular expression (section 15)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
+
+from rho_core.authority.capabilities import CapabilityKind
+from rho_core.errors import ToolError
+from rho_core.providers.contract import ToolSpec
+from rho_core.tooling.contract import (
+    PreparedToolInvocation,
+    Tool,
+    ToolInvocation,
+    ToolPreparationContext,
+    ToolSecurity,
+)
+from rho_core.tooling.values import ToolMetadata, ToolOperation
+from rho_core.tools.search.globs import PathGlob
+from rho_core.tools.search.grep_report import FileHits, GrepReport, OutputMode
+from rho_core.tools.search.regex import LineMatcher
+from rho_core.tools.search.tree_tool import (
+    IsCancelled,
+    SearchReport,
+    SearchRoot,
+    search_plan,
+)
+from rho_core.tools.search.walk import Walk, WalkedFile
+
+MAX_FILE_BYTES = 5 * 1024 * 1024
+SNIFF_BYTES = 8 * 1024
+_POLL_LINES = 1_024
+_DESCRIPTION = (
+    "Search the contents of files with a regular expression (RE2 syntax), line by line. Paths are "
+    "relative to the workspace. Hidden files need include_hidden; .git, files that .gitignore or "
+    ".ignore exclude, binary files and files over 5 MiB are skipped; symlinks are not followed. "
+    "output_mode: content (lines), files_with_matches (paths) or count."
+)
+
+#: Gives the header of a file in content mode: display path and whole text to one line.
+HeaderStyle = Callable[[str, str], str]
+
+
+class GrepTool(Tool):
+    """Searches the regular files of a tree. Asks to read the tree.
+
+    Args:
+        header: How a file is introduced in content mode; by default its path (15.6).
+    """
+
+    def __init__(
+        self,
+        *,
+        max_output_bytes: int = 64_000,
+        header: HeaderStyle | None = None,
+        use_global_excludes: bool = True,
+    ) -> None:
+        self._max_output_bytes = max_output_bytes
+        self._header = header
+        self._use_global_excludes = use_global_excludes
+
+    def spec(self) -> ToolSpec:
+        """`pattern`, and optionally where, how and how much."""
+        from rho_core.tools.arguments import tool_spec
+        from rho_core.tools.search.arguments import GrepArguments
+
+        return tool_spec("grep", _DESCRIPTION, GrepArguments)
+
+    def security(self) -> ToolSecurity:
+        """A built-in that reads."""
+        return ToolSecurity.built_in(CapabilityKind.READ)
+
+    def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
+        """Nothing but the operation is known before the path is resolved."""
+        return ToolMetadata(ToolOperation.READ)
+
+    async def prepare(
+        self, invocation: ToolInvocation, context: ToolPreparationContext
+    ) -> PreparedToolInvocation:
+        """Compile the patterns before any authority is asked for (15.2)."""
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.search.arguments import (
+            MAX_PER_FILE,
+            MAX_RESULTS,
+            GrepArguments,
+            clamp,
+        )
+
+        arguments = parse_arguments(GrepArguments, invocation.arguments)
+        matcher = LineMatcher(
+            arguments.pattern, literal=arguments.literal, case_sensitive=arguments.case_sensitive
+        )
+        mode = _output_mode(arguments.output_mode)
+        glob = None if arguments.glob is None else PathGlob(arguments.glob)
+        names_hidden = glob is not None and glob.names_hidden
+
+        def search(root: SearchRoot, is_cancelled: IsCancelled) -> SearchReport:
+            walk = Walk(
+                root.path,
+                include_hidden=arguments.include_hidden or names_hidden,
+                is_cancelled=is_cancelled,
+                use_global_excludes=self._use_global_excludes,
+            )
+            report = GrepReport(
+                arguments.pattern,
+                root,
+                mode,
+                max_results=clamp(arguments.max_results, MAX_RESULTS),
+                max_per_file=clamp(arguments.max_per_file, MAX_PER_FILE),
+                max_output_bytes=self._max_output_bytes,
+                header=self._header,
+            )
+            return search_tree(walk, matcher, glob, report)
+
+        return await search_plan("grep", arguments.path, context, search)
+
+
+def _output_mode(value: str) -> OutputMode:
+    try:
+        return OutputMode(value)
+    except ValueError:
+        accepted = ", ".join(mode.value for mode in OutputMode)
+        raise ToolError.execution(f"invalid output_mode; use one of: {accepted}") from None
+
+
+def search_tree(
+    walk: Walk, matcher: LineMatcher, glob: PathGlob | None, report: GrepReport
+) -> SearchReport:
+    """Walk, search and report. Blocking."""
+    for file in walk.files():
+        if glob is not None and not glob.matches(file.relative):
+            continue
+        content = _read_text(file, report)
+        if content is None:
+            continue
+        hits = _search_file(walk, matcher, content, report)
+        if hits.total and is_utf8(content):
+            reason = report.add(file, content, hits)
+            if reason is not None:
+                walk.stopped = reason
+        if walk.stopped is not None:
+            break
+    return report.finish(walk)
+
+
+def _search_file(walk: Walk, matcher: LineMatcher, content: bytes, report: GrepReport) -> FileHits:
+    hits = FileHits()
+    for match in matcher.matches(content):
+        hits.total += 1
+        if report.mode is OutputMode.FILES:
+            break
+        if len(hits.kept) < report.max_per_file:
+            hits.kept.append(match)
+        if hits.total % _POLL_LINES == 0 and not walk.may_continue():
+            break
+    return hits
+
+
+def _read_text(file: WalkedFile, report: GrepReport) -> bytes | None:
+    """The bytes of a file that may be text; never waits, follows no link (15.4, C1)."""
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    try:
+        descriptor = os.open(file.path, flags)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > MAX_FILE_BYTES:
+            report.oversized += 1
+            return None
+        head = os.read(descriptor, SNIFF_BYTES)
+        if b"\0" in head:
+            return None
+        parts = [head]
+        size = len(head)
+        while size <= MAX_FILE_BYTES and (part := os.read(descriptor, 1 << 20)):
+            parts.append(part)
+            size += len(part)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    if size > MAX_FILE_BYTES:  # it grew, or lies about its size as files of /proc do
+        report.oversized += 1
+        return None
+    return b"".join(parts)
+
+
+def is_utf8(content: bytes) -> bool:
+    """Whether the bytes are text; looked at only where something matched."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

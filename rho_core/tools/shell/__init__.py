@@ -1,0 +1,1 @@
+"""The shell: one supervised command at a time, with nothing left behind (section 16)."""

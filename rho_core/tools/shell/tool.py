@@ -1,0 +1,166 @@
+"""`bash`: run one shell command to its end (section 16)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rho_core.authority.capabilities import (
+    BuiltInTool,
+    CapabilityKind,
+    CapabilityRequest,
+    ExecuteProcess,
+    ProcessEnvironment,
+    ProcessExecution,
+)
+from rho_core.errors import ToolError
+from rho_core.providers.contract import ToolSpec
+from rho_core.tooling.contract import (
+    PreparedToolInvocation,
+    Tool,
+    ToolContext,
+    ToolInvocation,
+    ToolPreparationContext,
+    ToolSecurity,
+)
+from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput, ToolProgress
+from rho_core.tools.shell.processes import ShellSupervisor, ShellUnavailable
+from rho_core.tools.shell.report import report_text
+from rho_core.tools.shell.run import ShellResult, run_shell, shell_execution
+
+if TYPE_CHECKING:
+    from rho_core.authority.workspace import ResolvedWorkspacePath, Workspace
+
+DEFAULT_MAX_OUTPUT_BYTES = 64_000
+_DESCRIPTION = (
+    "Run a shell command in the workspace root and return its output, exit code and time. "
+    "Every call starts a new shell: `cd` and variables do not carry over. There is no terminal and "
+    "stdin is empty, so nothing can ask questions, open an editor or a pager. Processes left in "
+    "the background are stopped when the command ends. Without timeout_seconds there is no time "
+    "limit. Long output keeps its beginning and end, and names the file that holds the rest."
+)
+
+
+class BashTool(Tool):
+    """Runs a command under a `ShellSupervisor`. Exclusive; asks for process authority.
+
+    Args:
+        supervisor: Owns the processes; the host closes it. One of its own is made otherwise.
+        environment: Which variables commands inherit. The host strips provider keys here.
+        max_output_bytes: The budget of the result text.
+        spill_folder: Where output beyond the budget is kept; nowhere if None.
+    """
+
+    def __init__(
+        self,
+        *,
+        supervisor: ShellSupervisor | None = None,
+        environment: ProcessEnvironment | None = None,
+        max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES,
+        spill_folder: Path | None = None,
+    ) -> None:
+        self._supervisor = supervisor or ShellSupervisor()
+        self._environment = environment or ProcessEnvironment()
+        self._max_output_bytes = max(1, max_output_bytes)
+        self._spill_folder = spill_folder
+
+    def spec(self) -> ToolSpec:
+        """`command`, and optionally `timeout_seconds`."""
+        from rho_core.tools.arguments import tool_spec
+        from rho_core.tools.shell.arguments import BashArguments
+
+        return tool_spec("bash", _DESCRIPTION, BashArguments)
+
+    def security(self) -> ToolSecurity:
+        """A built-in that executes processes."""
+        return ToolSecurity.built_in(CapabilityKind.PROCESS)
+
+    def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
+        """The operation only: the command is in the arguments (16.4)."""
+        return ToolMetadata(ToolOperation.EXECUTE)
+
+    async def prepare(
+        self, invocation: ToolInvocation, context: ToolPreparationContext
+    ) -> PreparedToolInvocation:
+        """Parse, and declare exactly the process that will be started (16.2–16.4)."""
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.shell.arguments import BashArguments
+
+        if context.cancellation.is_cancelled:
+            raise ToolError.cancelled()
+        arguments = parse_arguments(BashArguments, invocation.arguments)
+        if context.workspace is None:
+            raise ToolError.execution("a workspace is required to run commands")
+        workspace = context.workspace
+        cwd = await asyncio.to_thread(_resolve_cwd, workspace)
+        execution = shell_execution(
+            arguments.command,
+            cwd=cwd.path,
+            environment=self._environment,
+            max_output_bytes=self._max_output_bytes,
+            timeout_seconds=arguments.timeout_seconds,
+        )
+
+        async def execute(tool_context: ToolContext) -> ToolOutput:
+            await asyncio.to_thread(_revalidate_cwd, workspace, cwd)
+            return await self._execute(execution, tool_context)
+
+        return PreparedToolInvocation.exclusive(
+            ToolMetadata(ToolOperation.EXECUTE),
+            execute,
+            capabilities=(CapabilityRequest(ExecuteProcess(execution), BuiltInTool("bash")),),
+        )
+
+    async def _execute(self, execution: ProcessExecution, context: ToolContext) -> ToolOutput:
+        async def show(text: str) -> None:
+            await context.progress.send(ToolProgress(output_delta=text))
+
+        try:
+            result = await run_shell(
+                execution,
+                self._supervisor,
+                cancellation=context.cancellation,
+                on_output=None if context.progress.is_closed else show,
+                spill_folder=self._spill_folder,
+            )
+        except ShellUnavailable as error:
+            raise ToolError.execution(f"cannot run the command: {error}") from error
+        if result.was_cancelled:
+            raise ToolError.cancelled()
+        return self._finish(result, execution)
+
+    def _finish(self, result: ShellResult, execution: ProcessExecution) -> ToolOutput:
+        text = report_text(
+            result, self._max_output_bytes, timeout_seconds=execution.limits.timeout_seconds
+        )
+        ended, spill = result.exit, result.output.spill
+        facts: dict[str, Any] = {
+            "duration_seconds": round(ended.duration_seconds, 3),
+            "timed_out": ended.timed_out,
+        }
+        if ended.exit_code is not None and not ended.timed_out:
+            facts["exit_code"] = ended.exit_code
+        if spill is not None and spill.path is not None:
+            facts["spill_path"] = str(spill.path).encode("utf-8", "replace").decode()
+        if ended.exit_code != 0 or ended.timed_out:
+            raise ToolError.execution(text).with_details(**facts)
+        return ToolOutput.text(text, ToolMetadata(ToolOperation.EXECUTE).with_details(**facts))
+
+
+def _resolve_cwd(workspace: Workspace) -> ResolvedWorkspacePath:
+    from rho_core.authority.workspace import WorkspaceError
+
+    try:
+        return workspace.resolve_for_read(".")
+    except WorkspaceError as error:
+        raise ToolError.policy_denied(f"the working directory cannot be used: {error}") from error
+
+
+def _revalidate_cwd(workspace: Workspace, cwd: ResolvedWorkspacePath) -> None:
+    from rho_core.authority.workspace import WorkspaceError
+
+    try:
+        workspace.revalidate(cwd)
+    except WorkspaceError as error:
+        raise ToolError.policy_denied(f"the working directory cannot be used: {error}") from error
