@@ -34,8 +34,8 @@ _SEARCH = (
 )
 
 _EDITS = """\
-Prefer an edit to rewriting a whole file. A file must have been read in this session before it is \
-changed, and must not have changed since; if an edit is refused, read the file again."""
+Read a file before you change it, and prefer an edit to rewriting the whole file. An edit is \
+refused when the file has changed since it was read: read it again then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def save_settings(path: Path, values: Mapping[str, str | int | bool]) -> None:
             for name in tables:
                 if name not in table:
                     table[name] = tomlkit.table()
-                table = table[name]  # type: ignore[assignment] # tomlkit types items loosely
+                table = table[name]
             table[key] = value
         changed = tomlkit.dumps(document)
         _check(path, changed)

@@ -1,0 +1,399 @@
+"""One conversation in front of the core: prompts in, one ordered stream of events out.
+
+What is recorded and what is shown is decided in one place and one order (`Sequencer`), so that the
+file and the screen tell the same story; an event that promises durability is shown only once it
+is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rho_core import events as core
+from rho_core.authority.approvals import ApprovalDecision
+from rho_core.errors import InvalidHostResponse, RhoError, SessionBusy
+from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.handoff import HandoffReport
+from rho_core.ids import HostInputId, SessionId, SteeringId, ToolCallId
+from rho_core.inputs import UserInput
+from rho_core.providers.contract import ModelProvider
+from rho_core.questions import HostInputResponse
+from rho_core.reasoning import ReasoningLevel
+from rho_core.running.commands import RetractionOutcome
+from rho_core.runtime import Rho
+from rho_core.session import Session, SessionOptions
+from rho_tui.host import facts
+from rho_tui.host.approval_desk import ApprovalDesk, Proposal
+from rho_tui.host.conversation_options import ConversationOptions, SessionReadOnly
+from rho_tui.host.facts import ConversationEvent, Severity
+from rho_tui.host.permissions import PermissionMode
+from rho_tui.host.recording import OpenedSession, SessionRecording, open_stored
+from rho_tui.host.replay import prompt_accepted, replay, setting_changed
+from rho_tui.host.sequencer import Sequencer
+from rho_tui.host.sessions import records as r
+from rho_tui.host.sessions.writer import SessionWriter
+from rho_tui.host.turn import Turn
+
+__all__ = ["CLOSE_SECONDS", "Conversation", "ConversationOptions", "SessionReadOnly"]
+
+CLOSE_SECONDS = 1.0
+"""How long `aclose` waits, in all, before it gives up on a run or a disk."""
+
+
+class Conversation:
+    """Owns a session of the core and its file. Make one with `new` or `resume`.
+
+    Exactly one consumer iterates `events`; if it stops, the run is cancelled. All methods belong
+    to one event loop.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        recording: SessionRecording,
+        options: ConversationOptions,
+        opened: OpenedSession | None = None,
+    ) -> None:
+        self._session = session
+        self._recording = recording
+        self._policy = options.policy
+        self._opened = opened
+        self._turn: Turn | None = None
+        self._starting = False
+        self._closed = False
+        self._sequencer = Sequencer(self._run_event, self._run_ended, self.cancel)
+        self._desk: ApprovalDesk | None = None
+        if options.approvals is not None:
+            self._desk = ApprovalDesk(
+                options.approvals,
+                post=self._sequencer.post,
+                show=self._show_approval,
+                proposal=self._proposal,
+            )
+
+    # -- opening ----------------------------------------------------------------------------
+
+    @classmethod
+    async def new(cls, rho: Rho, options: ConversationOptions) -> Conversation:
+        """A conversation about nothing yet; `SessionOpened` is its first event.
+
+        Raises `RuntimeShutdown`.
+        """
+        id = SessionId()
+        session = await rho.session(SessionOptions(id=id, prompt_cache_key=str(id)))
+        session.record_turns()
+        provider = session.snapshot().provider
+        recording = SessionRecording.new(options.folder, id, options.cwd, options.version, provider)
+        conversation = cls(session, recording, options)
+        first = facts.SessionOpened(id, options.cwd, recording.created)
+        conversation._post(events=[first])
+        if options.folder is not None:
+            conversation._sequencer.post(SessionWriter.warm_up)
+        return conversation
+
+    @classmethod
+    async def resume(cls, rho: Rho, path: Path, options: ConversationOptions) -> Conversation:
+        """Continue a stored session; `replay` has its past, `events` begins with what is new.
+
+        If another process writes it, the conversation is `read_only`.
+
+        Raises:
+            OSError: The file cannot be read.
+            UnreadableSession: It holds no session, or one of a newer version.
+            RuntimeShutdown: The runtime takes no more work.
+        """
+        opened = await asyncio.to_thread(open_stored, path)
+        stored = opened.stored
+        try:
+            session = await rho.session(SessionOptions.from_snapshot(stored.snapshot))
+        except BaseException:
+            if opened.lease is not None:
+                opened.lease.release()
+            raise
+        session.record_turns()
+        recording = SessionRecording.resumed(opened)
+        if stored.interrupted:
+            recording.close_interrupted_turn(session.snapshot())
+        return cls(session, recording, options, opened)
+
+    def replay(self) -> Iterator[ConversationEvent]:
+        """The events that draw a resumed session's past, `SessionOpened` first."""
+        if self._opened is None:
+            return
+        for event in replay(self._opened.stored):
+            if isinstance(event, facts.SessionOpened):
+                event = replace(event, read_only=self.read_only, holder_pid=self._opened.holder_pid)
+            yield event
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @property
+    def id(self) -> SessionId:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def session(self) -> Session:
+        """The core's session, to be read."""
+        return self._session
+
+    @property
+    def read_only(self) -> bool:
+        """Whether somebody else writes this session, so that prompts are refused."""
+        return self._opened is not None and self._opened.lease is None and self._opened.lockable
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn is under way."""
+        return self._turn is not None or self._starting
+
+    @property
+    def title(self) -> str:
+        """The session's title, empty when it has none."""
+        return self._recording.title
+
+    @property
+    def unwritten(self) -> int:
+        """How many records are not on disk although they should be: more than 0 is trouble."""
+        return self._recording.unwritten
+
+    def events(self) -> AsyncIterator[ConversationEvent]:
+        """Everything that happens, in order, until `aclose`. One reader only."""
+        return self._sequencer.events()
+
+    # -- turns ------------------------------------------------------------------------------
+
+    async def send(self, prompt: str | UserInput) -> None:
+        """Start a turn; returns once the prompt is on disk (or known to be unsavable).
+
+        Raises `SessionBusy`, `SessionReadOnly`, `RuntimeShutdown`, and `Interrupted` when the
+        conversation is closed.
+        """
+        if self.read_only:
+            raise SessionReadOnly("another process is writing this session")
+        if self.is_running:
+            raise SessionBusy
+        self._starting = True
+        try:
+            await self._sequencer.perform(lambda: self._begin(UserInput.of(prompt)))
+        finally:
+            self._starting = False
+
+    def cancel(self) -> None:
+        """Ask the turn to stop; `TurnEnded` follows. Nothing happens without one."""
+        if self._turn is not None:
+            self._turn.run.cancel()
+
+    async def steer(self, prompt: str | UserInput) -> SteeringId:
+        """Give the running turn more input; it enters at the next boundary.
+
+        Raises `InvalidHostResponse` if no turn takes it any more: send it as a prompt then.
+        """
+        if self._turn is None:
+            raise InvalidHostResponse("no run is there to be steered")
+        return await self._turn.steer(UserInput.of(prompt))
+
+    async def retract_steering(self, id: SteeringId) -> RetractionOutcome:
+        """Take steering back, if the model has not seen it. Raises `InvalidHostResponse`."""
+        if self._turn is None:
+            raise InvalidHostResponse("no run is there to be steered")
+        return await self._turn.retract(id)
+
+    # -- answers of people ------------------------------------------------------------------
+
+    def respond(self, request_id: HostInputId, response: HostInputResponse) -> None:
+        """Answer a form. The first answer wins; it is shown and delivered in its turn.
+
+        Raises `InvalidHostResponse` when the answer does not fit, or no such form waits.
+        """
+        turn = self._turn
+        record = turn.recorder.take_question(request_id, response) if turn else None
+        if turn is None or record is None:
+            raise InvalidHostResponse("host input request is not pending")
+
+        async def deliver() -> None:
+            recorded = turn.recorder.question_closed(record)
+            await self._show(recorded.events, durable=recorded.durable)
+            with contextlib.suppress(InvalidHostResponse):  # its call ended in the meantime
+                turn.run.request_respond(request_id, response)
+
+        self._sequencer.post(deliver)
+
+    def dismiss(self, request_id: HostInputId) -> None:
+        """Close a form without an answer; the model is told so. Raises `InvalidHostResponse`."""
+        self.respond(request_id, HostInputResponse.dismissed())
+
+    def decide(self, approval_id: str, decision: ApprovalDecision) -> bool:
+        """Answer an approval. False: it was decided already, or its call is gone."""
+        return self._desk is not None and self._desk.decide(approval_id, decision)
+
+    # -- settings and remarks ---------------------------------------------------------------
+
+    def set_provider(self, provider: ModelProvider) -> HandoffReport:
+        """Use another model from the next turn on; says what it will not see (B22).
+
+        Raises `SessionBusy`.
+        """
+        self._ensure_idle()
+        report = self._session.replace_provider(provider)
+        self._setting(r.Setting.MODEL, str(provider.identity))
+        return report
+
+    def set_reasoning(self, level: ReasoningLevel) -> None:
+        """Change how hard the model thinks from the next turn on. Raises `SessionBusy`."""
+        self._ensure_idle()
+        self._session.set_reasoning_level(level)
+        self._setting(r.Setting.REASONING, level.value)
+
+    def set_permission_mode(self, mode: PermissionMode) -> None:
+        """Judge every later request under `mode`; remembered approvals are forgotten (APP3.7)."""
+        if self._policy is not None:
+            self._policy.mode = mode
+        self._session.approvals.forget()
+        self._setting(r.Setting.PERMISSION_MODE, mode.value)
+
+    def set_title(self, title: str) -> None:
+        """Name the session."""
+        self._recording.title = title
+        self._post(r.TitleSet(title), [facts.TitleChanged(title)], durable=True)
+
+    def notice(self, text: str, severity: Severity = Severity.INFO) -> None:
+        """Show a remark of the application and keep it with the session."""
+        self._post(r.NoticeShown(text, severity), [facts.Notice(text, severity)])
+
+    def reset(self) -> None:
+        """Start the model's history afresh, in the same session. Raises `SessionBusy`."""
+        self._ensure_idle()
+        self._session.reset()
+        self._replaced(r.ReplaceReason.RESET, None, facts.HistoryReset())
+
+    async def compact(self) -> CompactionOutcome:
+        """Compact the history now. Errors leave it as it was and are raised."""
+        self._ensure_idle()
+        self._starting = True
+        manual = core.CompactionTrigger.MANUAL
+        try:
+            self._post(events=[core.CompactionStarted(manual, len(self._session.history))])
+            outcome = await self._session.compact()
+            record = r.CompactionNoted(manual, outcome)
+            done = core.CompactionCompleted(manual, outcome)
+            self._replaced(r.ReplaceReason.COMPACTION, record, done)
+        except RhoError as error:
+            self.notice(f"the history was not compacted: {error}", Severity.ERROR)
+            raise
+        finally:
+            self._starting = False
+        return outcome
+
+    # -- the end ----------------------------------------------------------------------------
+
+    async def aclose(self) -> None:
+        """Cancel what runs, commit, write and let go, within about `CLOSE_SECONDS`.
+
+        A run that does not stop in time is dropped: its turn is recovered when the session is
+        resumed. More than once does nothing.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        turn = self._turn
+        self.cancel()
+        if self._desk is not None:
+            self._desk.close()
+        if not await self._sequencer.close(CLOSE_SECONDS * 0.7) and turn is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(turn.run.aclose(), CLOSE_SECONDS * 0.2)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._write_and_close(), CLOSE_SECONDS * 0.3)
+
+    async def __aenter__(self) -> Conversation:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self.aclose()
+
+    async def _write_and_close(self) -> None:
+        await self._recording.flush()
+        await self._recording.close()
+
+    # -- inside the sequencer ---------------------------------------------------------------
+
+    async def _begin(self, prompt: UserInput) -> tuple[None, list[ConversationEvent]]:
+        message = prompt.message()
+        self._recording.begin(message)
+        self._recording.journal.sync(self._session.history)
+        self._recording.journal.append(message, r.MessageOrigin.PROMPT)
+        notice = await self._recording.flush()
+        self._turn = Turn(self._session, self._session.start(prompt), self._recording)
+        self._sequencer.watch(self._turn.run)
+        return None, [*([notice] if notice else []), prompt_accepted(message)]
+
+    async def _run_event(self, event: core.RunEvent) -> None:
+        assert self._turn is not None
+        recorded = await self._turn.handle(event)
+        await self._show(recorded.events, durable=recorded.durable)
+
+    async def _run_ended(self) -> None:
+        turn = self._turn
+        assert turn is not None
+        events = await turn.end()
+        notice = await self._recording.flush()
+        self._sequencer.watch(None)
+        self._turn = None  # the reader may send again as soon as it sees the end
+        await self._sequencer.show([*([notice] if notice else []), *events])
+
+    async def _show_approval(self, event: ConversationEvent, record: r.Record | None) -> None:
+        if record is not None:
+            self._recording.stage(record)
+        await self._show([event], durable=record is not None)
+
+    def _proposal(self, call_id: ToolCallId | None) -> Proposal:
+        return self._turn.recorder.proposal(call_id) if self._turn else (None, None)
+
+    def _ensure_idle(self) -> None:
+        if self.is_running:
+            raise SessionBusy
+
+    def _setting(self, setting: r.Setting, value: str) -> None:
+        self._post(r.SettingChanged(setting, value), [setting_changed(setting, value)])
+
+    def _replaced(
+        self, reason: r.ReplaceReason, record: r.Record | None, event: ConversationEvent
+    ) -> None:
+        """The session's history was replaced as a whole."""
+        history = self._session.history
+
+        async def tell() -> None:
+            self._recording.journal.sync(history, reason=reason)
+            if record is not None:
+                self._recording.stage(record)
+            await self._show([event], durable=True)
+
+        self._sequencer.post(tell)
+
+    def _post(
+        self,
+        record: r.Record | None = None,
+        events: list[ConversationEvent] | None = None,
+        *,
+        durable: bool = False,
+    ) -> None:
+        """Record and show in turn. What is not `durable` travels with the next flush."""
+
+        async def tell() -> None:
+            if record is not None:
+                self._recording.stage(record)
+            await self._show(events or [], durable=durable)
+
+        self._sequencer.post(tell)
+
+    async def _show(self, events: list[ConversationEvent], *, durable: bool) -> None:
+        if durable:
+            notice = await self._recording.flush()
+            if notice is not None:
+                await self._sequencer.show([notice])
+        await self._sequencer.show(events)

@@ -1,0 +1,33 @@
+"""What a conversation needs besides the runtime, and the error of one that may only be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rho_core.errors import PersistenceError
+from rho_tui.host.approvals import InteractiveApprovals
+from rho_tui.host.permissions import ModePolicy
+
+
+class SessionReadOnly(PersistenceError):
+    """The session is written by somebody else: it can be looked at, not continued."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationOptions:
+    """What a conversation needs besides the runtime.
+
+    Attributes:
+        cwd: The folder that the session belongs to, as it is listed.
+        folder: Where session files are; None: nothing is written (APP8.10).
+        version: Rho's version, for the record.
+        approvals: The handler that the runtime was built with, if a person answers approvals.
+        policy: The policy that the runtime was built with, if its mode can be changed.
+    """
+
+    cwd: str
+    folder: Path | None = None
+    version: str = ""
+    approvals: InteractiveApprovals | None = None
+    policy: ModePolicy | None = None

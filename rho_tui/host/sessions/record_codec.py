@@ -1,0 +1,391 @@
+"""One record, one line: `{"s": 12, "t": 1764498000.1, "type": "message", …}` and a newline.
+
+Only `\\n` separates lines; JSON escapes it inside strings, so no text can tear a record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from rho_core.errors import RhoError
+from rho_core.events import CompactionTrigger
+from rho_core.history.codec import (
+    decode_identity,
+    decode_message,
+    encode_identity,
+    encode_message,
+)
+from rho_core.history.compaction import CompactionOutcome, CompactionState
+from rho_core.history.messages import Message, ModelIdentity, UserMessage
+from rho_core.history.snapshot import sanitize_history
+from rho_core.ids import HostInputId, Revision, SessionId, SteeringId, ToolCallId
+from rho_tui.host.facts import ApprovalVerdict, Severity, TurnEndKind
+from rho_tui.host.sessions import records as r
+from rho_tui.host.sessions import value_codec as v
+from rho_tui.host.sessions.fields import Fields, RecordError
+
+Json = dict[str, Any]
+
+_NO_COMPACTION = CompactionState()
+
+
+class UnknownRecord(RecordError):
+    """A well-formed line of a type that this version does not know."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__("unknown record type")
+        self.seq = seq
+
+
+class UnsupportedSchema(RecordError):
+    """The file was written by a Rho that is too new."""
+
+
+def encode_line(line: r.Line) -> bytes:
+    """The bytes of `line`, newline included."""
+    tag, encode, _ = _CODECS[type(line.record)]
+    members = {"s": line.seq, "t": round(line.at, 3), "type": tag, **encode(line.record)}
+    # `default`: one odd value of a tool must not keep a whole session from being saved
+    text = json.dumps(members, ensure_ascii=False, separators=(",", ":"), default=repr)
+    try:
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # lone surrogates, such as from undecodable file names
+        return json.dumps(members, separators=(",", ":"), default=repr).encode("ascii") + b"\n"
+
+
+def decode_line(data: bytes) -> r.Line:
+    """The record in `data` (with or without its newline).
+
+    Raises `RecordError` for a damaged line and its subclass `UnknownRecord` for one from a newer
+    version, which may be passed over.
+    """
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"not JSON: {error}") from None
+    fields = Fields(value, "record")
+    seq = fields.count("s")
+    decode = _DECODERS.get(fields.text("type"))
+    if decode is None:
+        raise UnknownRecord(seq)
+    return r.Line(seq, fields.seconds("t", 0.0), decode(fields))
+
+
+def _refuse_constant(word: str) -> None:
+    raise RecordError(f"not JSON: {word}")
+
+
+def _header(x: r.Header) -> Json:
+    members = {"id": str(x.id), "created": x.created, "cwd": x.cwd, "version": x.version}
+    named = {"provider": encode_identity(x.provider), "prompt": x.prompt}
+    return {"schema": r.SCHEMA, **members, **named}
+
+
+def _read_header(f: Fields) -> r.Header:
+    if f.count("schema") != r.SCHEMA:
+        raise UnsupportedSchema(f"session schema {f.count('schema')} is not supported")
+    return r.Header(
+        SessionId(f.identifier("id")),
+        f.seconds("created"),
+        f.text("cwd"),
+        f.text("version", ""),
+        _identity(f),
+        f.text("prompt", ""),
+    )
+
+
+def _message(x: r.MessageAppended) -> Json:
+    [message] = sanitize_history((x.message,))  # raw reasoning is never stored (C16)
+    members = {"index": x.index, "reasoning_seconds": x.reasoning_seconds}
+    return {"origin": x.origin.value, **v.without_none(members), "message": encode_message(message)}
+
+
+def _read_core_message(value: object) -> Message:
+    try:
+        return decode_message(value)
+    except (RhoError, ValueError) as error:
+        raise RecordError(str(error)) from None
+
+
+def _read_message(f: Fields) -> r.MessageAppended:
+    return r.MessageAppended(
+        _read_core_message(f.raw("message")),
+        f.optional_count("index"),
+        f.word("origin", r.MessageOrigin),
+        f.seconds("reasoning_seconds") if f.has("reasoning_seconds") else None,
+    )
+
+
+def _result(x: r.ResultAppended) -> Json:
+    return {"call_id": x.call_id, "ok": x.ok, "index": x.index}
+
+
+def _read_result(f: Fields) -> r.ResultAppended:
+    return r.ResultAppended(_call_id(f), f.flag("ok"), f.count("index"))
+
+
+def _images(x: r.ImagesAppended) -> Json:
+    return {"call_id": x.call_id, "tool": x.tool, "index": x.index}
+
+
+def _read_images(f: Fields) -> r.ImagesAppended:
+    return r.ImagesAppended(_call_id(f), f.text("tool"), f.count("index"))
+
+
+def _history(x: r.HistoryReplaced) -> Json:
+    return {"messages": list(x.messages), "reason": x.reason.value}
+
+
+def _read_history(f: Fields) -> r.HistoryReplaced:
+    return r.HistoryReplaced(f.counts("messages"), f.word("reason", r.ReplaceReason))
+
+
+def _answer(x: r.AnswerShown) -> Json:
+    return v.without_none({"text": x.text, "reasoning_seconds": x.reasoning_seconds})
+
+
+def _read_answer(f: Fields) -> r.AnswerShown:
+    seconds = f.seconds("reasoning_seconds") if f.has("reasoning_seconds") else None
+    return r.AnswerShown(f.text("text"), seconds)
+
+
+def _steering(x: r.SteeringEntered) -> Json:
+    return {"id": x.id, "message": encode_message(x.message)}
+
+
+def _read_steering(f: Fields) -> r.SteeringEntered:
+    message = _read_core_message(f.raw("message"))
+    if not isinstance(message, UserMessage):
+        raise RecordError("steering is not a user message")
+    return r.SteeringEntered(SteeringId(f.identifier("id")), message)
+
+
+def _started(x: r.ToolCallStarted) -> Json:
+    return {"call_id": x.call_id, "name": x.name, "metadata": v.encode_metadata(x.metadata)}
+
+
+def _read_started(f: Fields) -> r.ToolCallStarted:
+    metadata = v.decode_metadata(f.object("metadata"))
+    return r.ToolCallStarted(_call_id(f), f.text("name"), metadata)
+
+
+def _finished(x: r.ToolCallFinished) -> Json:
+    tail = {"output_tail": x.output_tail} if x.output_tail else {}
+    return {
+        "call_id": x.call_id,
+        "completion": v.encode_completion(x.completion),
+        "seconds": round(x.seconds, 3),
+        **tail,
+    }
+
+
+def _read_finished(f: Fields) -> r.ToolCallFinished:
+    completion = v.decode_completion(f.object("completion"))
+    return r.ToolCallFinished(
+        _call_id(f), completion, f.seconds("seconds", 0.0), f.text("output_tail", "")
+    )
+
+
+def _hosted(x: r.HostedToolNoted) -> Json:
+    return v.without_none({"name": x.name, "detail": x.detail})
+
+
+def _read_hosted(f: Fields) -> r.HostedToolNoted:
+    return r.HostedToolNoted(f.optional_text("name"), f.text("detail"))
+
+
+def _opened(x: r.QuestionOpened) -> Json:
+    return {"call_id": x.call_id, "request": v.encode_request(x.request)}
+
+
+def _read_opened(f: Fields) -> r.QuestionOpened:
+    return r.QuestionOpened(_call_id(f), v.decode_request(f.object("request")))
+
+
+def _closed(x: r.QuestionClosed) -> Json:
+    members = {"replies": v.encode_replies(x.replies), "reason": x.reason}
+    ids = {"call_id": x.call_id, "request_id": x.request_id, "outcome": x.outcome.value}
+    return {**ids, **v.without_defaults(members)}
+
+
+def _read_closed(f: Fields) -> r.QuestionClosed:
+    return r.QuestionClosed(
+        _call_id(f),
+        HostInputId(f.identifier("request_id")),
+        f.word("outcome", r.QuestionOutcome),
+        v.decode_replies(f),
+        f.text("reason", ""),
+    )
+
+
+def _approval(x: r.ApprovalDecided) -> Json:
+    members = {"call_id": x.call_id, "feedback": x.feedback or None}
+    named = {"id": x.approval_id, "tool": x.tool, "subject": x.subject}
+    return {**named, "verdict": x.verdict.value, **v.without_none(members)}
+
+
+def _read_approval(f: Fields) -> r.ApprovalDecided:
+    return r.ApprovalDecided(
+        f.text("id"),
+        _call_id(f) if f.has("call_id") else None,
+        f.text("tool"),
+        f.text("subject"),
+        f.word("verdict", ApprovalVerdict),
+        f.text("feedback", ""),
+    )
+
+
+def _notice(x: r.NoticeShown) -> Json:
+    return {"text": x.text, "severity": x.severity.value}
+
+
+def _read_notice(f: Fields) -> r.NoticeShown:
+    return r.NoticeShown(f.text("text"), f.word("severity", Severity))
+
+
+def _title(x: r.TitleSet) -> Json:
+    return {"title": x.title}
+
+
+def _read_title(f: Fields) -> r.TitleSet:
+    return r.TitleSet(f.text("title"))
+
+
+def _setting(x: r.SettingChanged) -> Json:
+    return {"setting": x.setting.value, "value": x.value}
+
+
+def _read_setting(f: Fields) -> r.SettingChanged:
+    return r.SettingChanged(f.word("setting", r.Setting), f.text("value"))
+
+
+def _compaction(x: r.CompactionNoted) -> Json:
+    figures = {
+        "previous_messages": x.outcome.previous_messages,
+        "current_messages": x.outcome.current_messages,
+        "previous_tokens": x.outcome.previous_tokens,
+        "current_tokens": x.outcome.current_tokens,
+        "revision": int(x.outcome.revision),
+        "cost_usd_micros": x.outcome.cost_usd_micros,
+    }
+    return {"trigger": x.trigger.value, **v.without_none(figures)}
+
+
+def _read_compaction(f: Fields) -> r.CompactionNoted:
+    outcome = CompactionOutcome(
+        f.count("previous_messages"),
+        f.count("current_messages"),
+        f.count("previous_tokens"),
+        f.count("current_tokens"),
+        _revision(f, "revision"),
+        f.optional_count("cost_usd_micros"),
+    )
+    return r.CompactionNoted(f.word("trigger", CompactionTrigger), outcome)
+
+
+def _commit(x: r.TurnCommitted) -> Json:
+    texts = {
+        "message": x.message,
+        "error_kind": x.error_kind,
+        "title": x.title,
+        "provider": encode_identity(x.provider),
+        "turn_usage": v.encode_usage(x.turn_usage),
+        "total_usage": v.encode_usage(x.total_usage),
+        "compaction": None if x.compaction == _NO_COMPACTION else _compaction_state(x.compaction),
+        "context_tokens": x.context_tokens,
+    }
+    return {
+        "kind": x.kind.value,
+        "revision": int(x.revision),
+        "messages": x.messages,
+        "retryable": x.retryable,
+        "seconds": round(x.seconds, 3),
+        **v.without_defaults(texts),
+    }
+
+
+def _read_commit(f: Fields) -> r.TurnCommitted:
+    return r.TurnCommitted(
+        kind=f.word("kind", TurnEndKind),
+        revision=_revision(f, "revision"),
+        messages=f.count("messages"),
+        message=f.text("message", ""),
+        error_kind=f.text("error_kind", ""),
+        retryable=f.flag("retryable", False),
+        seconds=f.seconds("seconds", 0.0),
+        title=f.text("title", ""),
+        turn_usage=v.decode_usage(f.object("turn_usage")),
+        total_usage=v.decode_usage(f.object("total_usage")),
+        context_tokens=f.optional_count("context_tokens"),
+        compaction=_read_compaction_state(f.object("compaction")),
+        provider=_identity(f),
+    )
+
+
+def _compaction_state(x: CompactionState) -> Json:
+    return v.without_none(asdict(x))
+
+
+def _read_compaction_state(f: Fields) -> CompactionState:
+    return CompactionState(
+        f.count("completed_compactions", 0),
+        f.count("removed_messages", 0),
+        f.count("removed_tokens", 0),
+        f.count("removed_cost_usd_micros", 0),
+        f.optional_count("last_previous_tokens"),
+        f.optional_count("last_current_tokens"),
+        _revision(f, "last_revision") if f.has("last_revision") else None,
+    )
+
+
+def _torn(x: r.TornLine) -> Json:
+    return {"bytes": x.bytes}
+
+
+def _read_torn(f: Fields) -> r.TornLine:
+    return r.TornLine(f.count("bytes"))
+
+
+def _revision(f: Fields, name: str) -> Revision:
+    try:
+        return Revision(f.count(name, 0))
+    except ValueError as error:
+        raise RecordError(str(error)) from None
+
+
+def _identity(f: Fields) -> ModelIdentity:
+    try:
+        return decode_identity(f.raw("provider"), "provider")
+    except RhoError as error:
+        raise RecordError(str(error)) from None
+
+
+def _call_id(f: Fields) -> ToolCallId:
+    return ToolCallId(f.identifier("call_id"))
+
+
+_CODECS: dict[type, tuple[str, Callable[[Any], Json], Callable[[Fields], r.Record]]] = {
+    r.Header: ("session", _header, _read_header),
+    r.MessageAppended: ("message", _message, _read_message),
+    r.ResultAppended: ("result", _result, _read_result),
+    r.ImagesAppended: ("images", _images, _read_images),
+    r.HistoryReplaced: ("history", _history, _read_history),
+    r.AnswerShown: ("answer", _answer, _read_answer),
+    r.SteeringEntered: ("steering", _steering, _read_steering),
+    r.ToolCallStarted: ("tool_started", _started, _read_started),
+    r.ToolCallFinished: ("tool_finished", _finished, _read_finished),
+    r.HostedToolNoted: ("hosted_tool", _hosted, _read_hosted),
+    r.QuestionOpened: ("question_asked", _opened, _read_opened),
+    r.QuestionClosed: ("question_closed", _closed, _read_closed),
+    r.ApprovalDecided: ("approval", _approval, _read_approval),
+    r.NoticeShown: ("notice", _notice, _read_notice),
+    r.TitleSet: ("title", _title, _read_title),
+    r.SettingChanged: ("setting", _setting, _read_setting),
+    r.CompactionNoted: ("compaction", _compaction, _read_compaction),
+    r.TurnCommitted: ("commit", _commit, _read_commit),
+    r.TornLine: ("torn", _torn, _read_torn),
+}
+_DECODERS = {tag: decode for tag, _, decode in _CODECS.values()}

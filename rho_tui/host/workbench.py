@@ -1,0 +1,142 @@
+"""What outlives a single conversation: the provider, the running commands, the configuration."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rho_tui.host.catalogue import (
+    DEMO,
+    NotConfigured,
+    ProviderChoice,
+    build_provider,
+    resolve_provider,
+)
+from rho_tui.host.config import with_overrides
+from rho_tui.host.credentials import CredentialStore, credential_store
+from rho_tui.host.launch import Launch
+
+if TYPE_CHECKING:
+    from rho_core.providers.contract import ModelProvider
+    from rho_core.tools.shell.processes import ShellSupervisor
+    from rho_tui.host.assembly import Assembly
+    from rho_tui.host.conversation import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedConversation:
+    """A conversation and what the user should know about how it was opened."""
+
+    conversation: Conversation
+    warnings: tuple[str, ...] = ()
+
+
+class Workbench:
+    """Opens conversations and ends what they leave. Making one does nothing yet.
+
+    `connect` chooses a provider, `open` starts or resumes a conversation with it, `aclose` ends
+    every command and connection. Heavy modules are imported by these calls, in a thread, so that
+    the first screen does not wait for them.
+
+    Args:
+        launch: Configuration and folders.
+        interactive: Whether a person can answer approvals and questions.
+        stored: Whether sessions are written to disk.
+    """
+
+    def __init__(self, launch: Launch, *, interactive: bool = True, stored: bool = True) -> None:
+        self.launch = launch
+        self.choice: ProviderChoice | None = None
+        #: the mode of the next conversation; a running one is changed through `Conversation`
+        self.permission_mode: str = launch.config.behavior.permission_mode
+        self._interactive = interactive
+        self._stored = stored
+        self._supervisor: ShellSupervisor | None = None
+        self._providers: list[ModelProvider] = []
+
+    @property
+    def credentials(self) -> CredentialStore:
+        """Where keys are kept."""
+        kind = self.launch.config.behavior.credential_store
+        return credential_store(kind, self.launch.paths.credentials_file)
+
+    @property
+    def supervisor(self) -> ShellSupervisor:
+        """The owner of every command that runs."""
+        if self._supervisor is None:
+            from rho_core.tools.shell.processes import ShellSupervisor
+
+            self._supervisor = ShellSupervisor()
+        return self._supervisor
+
+    async def connect(self) -> ProviderChoice | NotConfigured:
+        """Choose the provider as configured. Raises `ConfigError`, `CredentialError`."""
+        launch = self.launch
+        choice = await asyncio.to_thread(
+            resolve_provider, launch.config, launch.environ, self.credentials
+        )
+        unnamed = not launch.config.model.provider
+        if isinstance(choice, NotConfigured) and launch.or_demo and unnamed:
+            choice = ProviderChoice(DEMO, "Demo", "demo", "demo")
+        if isinstance(choice, ProviderChoice):
+            self.choice = choice
+        return choice
+
+    def use_demo(self) -> None:
+        """Let the demo answer, for this run only."""
+        self.launch = replace(self.launch, config=with_overrides(self.launch.config, provider=DEMO))
+
+    async def open(self, resume: Path | None = None) -> OpenedConversation:
+        """Start a conversation here, or go on with the session in the file `resume`.
+
+        A resumed session works in the folder it was started in. Raises what
+        `Conversation.resume` raises, and `WorkspaceError` when its folder is gone.
+        """
+        if self.choice is None:
+            raise RuntimeError("no provider is connected")
+        assembly = await asyncio.to_thread(self._assemble, self.choice, resume)
+        from rho_tui.host.conversation import Conversation
+
+        if resume is None:
+            conversation = await Conversation.new(assembly.rho, assembly.options)
+        else:
+            conversation = await Conversation.resume(assembly.rho, resume, assembly.options)
+        return OpenedConversation(conversation, assembly.warnings)
+
+    def switch_model(self, conversation: Conversation, choice: ProviderChoice) -> None:
+        """Use another model from the next turn on. Raises `SessionBusy`."""
+        from rho_tui.host.assembly import compaction_for
+
+        provider = build_provider(choice)
+        conversation.set_provider(provider)
+        conversation.session.set_compaction(*compaction_for(provider, choice))
+        self._providers.append(provider)
+        self.choice = choice
+
+    async def aclose(self) -> None:
+        """End every command and let go of every connection."""
+        if self._supervisor is not None:
+            await self._supervisor.aclose()
+        providers, self._providers = self._providers, []
+        for provider in providers:
+            await provider.aclose()
+
+    def _assemble(self, choice: ProviderChoice, resume: Path | None) -> Assembly:
+        from rho_tui.host.assembly import assemble
+        from rho_tui.host.sessions.index import summarise
+
+        summary = summarise(resume) if resume is not None else None
+        provider = build_provider(choice)
+        self._providers.append(provider)
+        return assemble(
+            self.launch,
+            choice,
+            provider,
+            self.supervisor,
+            cwd=Path(summary.cwd) if summary else self.launch.cwd,
+            permission_mode=self.permission_mode,
+            interactive=self._interactive,
+            stored=self._stored,
+        )
