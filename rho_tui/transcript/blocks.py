@@ -51,8 +51,9 @@ class AssistantBlock:
 class ReasoningBlock:
     """Model reasoning, dim (APP2.16-2.19).
 
-    With `show_text` the text is shown, else `Thinking...` while streaming. `elapsed` in seconds adds
-    a `Thought for 3.2s` line. A closed block with neither text shown nor elapsed takes no rows.
+    With `show_text` the text is shown, else `Thinking...` while streaming. `elapsed` in seconds
+    adds a `Thought for 3.2s` line. A closed block with neither text shown nor elapsed takes no
+    rows.
     """
 
     text: str = ""
@@ -196,3 +197,26 @@ def finished(block: Block) -> Block:
     if isinstance(block, AssistantBlock | ReasoningBlock) and block.streaming:
         return replace(block, streaming=False)
     return block
+
+
+def growth(old: Block, new: Block) -> str | None:
+    """Text by which `new` only extends `old` (streams stay as open as they are), else None."""
+    rest: Block
+    match old, new:
+        case AssistantBlock(streaming=True), AssistantBlock():
+            begins, ends = old.text, new.text
+            rest = replace(new, text=old.text, streaming=True)
+        case ReasoningBlock(streaming=True), ReasoningBlock():
+            begins, ends = old.text, new.text
+            rest = replace(new, text=old.text, streaming=True)
+        case ToolCard(bodies=(*_, ShellBody())), ToolCard(bodies=(*_, ShellBody())):
+            last_old, last_new = old.bodies[-1], new.bodies[-1]
+            assert isinstance(last_old, ShellBody)
+            assert isinstance(last_new, ShellBody)
+            begins, ends = last_old.text, last_new.text
+            rest = replace(new, bodies=(*new.bodies[:-1], last_old))
+        case _:
+            return None
+    if rest != old or not ends.startswith(begins):
+        return None
+    return ends[len(begins) :]

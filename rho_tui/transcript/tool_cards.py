@@ -138,6 +138,10 @@ def _live_body(call: CallFacts) -> tuple[Body, ...]:
 
 
 def _failed(header: CardHeader, call: CallFacts, failure: ToolFailed) -> ToolCard:
+    if call.name == "bash" and "duration_seconds" in failure.metadata.details:
+        # the command ran: its output and exit code say more than the first line would
+        drawn = _shell_result(replace(call, metadata=failure.metadata), failure.message)
+        return ToolCard(header, CardStatus.ERROR, *drawn)
     first, _, rest = failure.message.partition("\n")
     if len(first) > _MAX_ERROR_FACT:
         rest = f"{first}\n{rest}" if rest else first
@@ -152,13 +156,7 @@ def _succeeded(header: CardHeader, call: CallFacts, success: ToolSucceeded) -> T
     notices = tuple(Fact(text, "warning") for text in metadata.presentation_notices)
     draw = _RESULTS.get(call.name, _other_result)
     facts, bodies = draw(done, success.output.content)
-    return ToolCard(_header(done), _status(call.name, metadata), (*notices, *facts), bodies)
-
-
-def _status(name: str, metadata: ToolMetadata) -> CardStatus:
-    failed = name == "bash" and metadata.details.get("exit_code") not in (0, None)
-    failed = failed or metadata.details.get("timed_out") is True
-    return CardStatus.ERROR if failed else CardStatus.OK
+    return ToolCard(_header(done), CardStatus.OK, (*notices, *facts), bodies)
 
 
 _Drawn = tuple[tuple[Fact, ...], tuple[Body, ...]]
@@ -190,17 +188,25 @@ def _shell_result(call: CallFacts, content: str) -> _Drawn:
     details = call.metadata.details
     facts: list[Fact] = []
     exit_code, seconds = details.get("exit_code"), details.get("duration_seconds")
+    took = f" · {seconds:.1f}s" if isinstance(seconds, int | float) else ""
     if details.get("timed_out"):
-        facts.append(Fact("timed out", "error"))
+        facts.append(Fact(f"timed out{took}", "error"))
     elif exit_code is not None:
-        text = f"exit {exit_code}"
-        if isinstance(seconds, int | float):
-            text += f" · {seconds:.1f}s"
-        facts.append(Fact(text, "meta" if exit_code == 0 else "error"))
+        facts.append(Fact(f"exit {exit_code}{took}", "meta" if exit_code == 0 else "error"))
     if spill := details.get("spill_path"):
-        facts.append(Fact(f"whole output in {spill}", "meta"))
-    shown = details.get("output_text", content)
-    return tuple(facts), (ShellBody(shown),) if shown.strip() else ()
+        facts.append(Fact(f"the output is kept in {spill}", "meta"))
+    shown = _shell_output(content)
+    return tuple(facts), (ShellBody(shown),) if shown else ()
+
+
+def _shell_output(content: str) -> str:
+    """The streams of a result without its footer, and without a label where one stream is alone."""
+    body, separator, footer = content.rpartition("\n\n")
+    if not (separator and footer.startswith("time: ")):
+        body = "" if content.startswith("time: ") else content
+    if "\n\nstderr:\n" not in body:
+        body = body.removeprefix("stdout:\n").removeprefix("stderr:\n")
+    return body
 
 
 def _edit_result(call: CallFacts, _content: str) -> _Drawn:

@@ -1,19 +1,44 @@
-"""The transcript: one line-API widget that draws any number of blocks (API first; body follows)."""
+"""The transcript: one line-API widget that draws any number of blocks.
+
+What a frame costs depends on the rows on screen, not on the history: only visible entries are laid
+out, heights of the others are estimates, and streamed text is collected and drawn once a frame.
+Textual's styles cache and layout reactives are bypassed (`render_lines`, a silent `virtual_size`);
+both lean on internals of the pinned version, which tests hold.
+"""
 
 from __future__ import annotations
 
+from time import monotonic
+
+from textual import events
+from textual.geometry import Offset, Region
 from textual.message import Message
-from textual.reactive import var
-from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.timer import Timer
 
-from rho_tui.transcript.blocks import Block
+from rho_tui.transcript.blocks import Block, ToolCard, extended
+from rho_tui.transcript.markdown_parse import LINK_SCHEMES
+from rho_tui.transcript.rows import Hit
+from rho_tui.transcript.wrap import column_at
+from rho_tui.widgets.transcript_index import Entry
+from rho_tui.widgets.transcript_painter import MARGIN
+from rho_tui.widgets.transcript_selection import row_key, whole_entry, word_at
+from rho_tui.widgets.transcript_surface import TranscriptSurface
+
+FOLLOW_INTERVAL = 1 / 12
+"""Seconds between frames that scroll, and so repaint every row."""
+
+GROW_INTERVAL = 1 / 30
+"""Seconds between frames that change a few rows."""
+
+MAX_SHARE = 0.25
+"""Part of the time that frames may take; a slow one makes the next wait."""
+
+WHEEL_ROWS = 3
 
 
-class TranscriptView(ScrollView):
+class TranscriptView(TranscriptSurface):
     """All entries of a session in one scrolling widget."""
-
-    at_bottom: var[bool] = var(True, init=False)
-    """Whether the view follows its end; when False the app shows its jump chip (APP1.16, APP1.20)."""
 
     class LinkClicked(Message):
         """A link was clicked: `url` is http, https or mailto. The view opens nothing itself."""
@@ -29,63 +54,317 @@ class TranscriptView(ScrollView):
             super().__init__()
             self.text = text
 
-    class FollowChanged(Message):
-        """`at_bottom` changed."""
+    def __init__(self, *, name: str | None = None, id: str | None = None) -> None:
+        super().__init__(name=name, id=id)
+        self._growing: dict[str, Entry] = {}
+        self._changed: dict[str, int] = {}  # first changed row of changed entries
+        self._frame_timer: Timer | None = None
+        self._frame_ended = 0.0
+        self._frame_cost = 0.0
+        self._pressed = Offset(-1, -1)
+        self.frames = 0
+        """Frames drawn for changed content so far."""
 
-        def __init__(self, at_bottom: bool) -> None:
-            super().__init__()
-            self.at_bottom = at_bottom
+    # --- content ----------------------------------------------------------------------------
 
     def append(self, block_id: str, block: Block, *, before: str | None = None) -> None:
-        """Add a block at the end, or in front of the block `before`. ValueError: id taken."""
-        raise NotImplementedError
+        """Add a block at the end, or in front of the block `before`.
+
+        Raises:
+            ValueError: The id is taken.
+            KeyError: There is no block `before`.
+        """
+        entry = Entry(block_id, block)
+        if before is not None:
+            self._clear_selection()
+        self._entries.insert(entry, before)
+        self._layouts.guess(entry)
+        if not self._viewport.following and entry.index <= self._viewport.index:
+            self._viewport.index += 1
+        self._mark(entry, 0)
 
     def set_block(self, block_id: str, block: Block) -> None:
-        """Replace a block; an equal one costs nothing. KeyError: unknown id."""
-        raise NotImplementedError
+        """Replace a block. An equal one costs nothing, text that only grew is not laid out again.
+
+        Raises:
+            KeyError: The id is unknown.
+        """
+        entry = self._entries.get(block_id)
+        self._collect(entry)
+        if entry.block != block:
+            self._note(entry, self._layouts.replace(entry, block))
+        self._schedule()
 
     def append_text(self, block_id: str, delta: str) -> None:
-        """Collect streamed text for a block; drawn with the next frame. KeyError: unknown id."""
-        raise NotImplementedError
+        """Collect streamed text for a block; it is drawn with the next frame.
+
+        Raises:
+            KeyError: The id is unknown.
+        """
+        entry = self._entries.get(block_id)
+        entry.collected.append(delta)
+        self._growing[block_id] = entry
+        self._schedule()
 
     def finish(self, block_id: str) -> None:
-        """Close a streaming block (all collected text is drawn)."""
-        raise NotImplementedError
+        """Close a streaming block; collected text is taken in.
+
+        Raises:
+            KeyError: The id is unknown.
+        """
+        entry = self._entries.get(block_id)
+        self._collect(entry)
+        self._mark(entry, self._layouts.finish(entry))
 
     def remove_block(self, block_id: str) -> None:
-        """Take a block out. KeyError: unknown id."""
-        raise NotImplementedError
+        """Take a block out.
+
+        Raises:
+            KeyError: The id is unknown.
+        """
+        entry = self._entries.remove(block_id)
+        self._clear_selection()
+        self._layouts.forget(entry)
+        self._painter.forget(block_id)
+        self._growing.pop(block_id, None)
+        self._changed.pop(block_id, None)
+        viewport = self._viewport
+        if entry.index == viewport.index:
+            viewport.row = 0
+        elif entry.index < viewport.index:
+            viewport.index -= 1
+        self._repaint()
 
     def clear_blocks(self) -> None:
-        """Take all blocks out."""
-        raise NotImplementedError
+        """Take all blocks out and follow the end again."""
+        self._clear_selection()
+        self._entries.clear()
+        self._layouts.clear()
+        self._painter.clear()
+        self._growing.clear()
+        self._changed.clear()
+        self._viewport.following = True
+        self._repaint()
 
     def block(self, block_id: str) -> Block:
-        """The block as of now, with collected text. KeyError: unknown id."""
-        raise NotImplementedError
+        """The block as of now, with collected text.
+
+        Raises:
+            KeyError: The id is unknown.
+        """
+        entry = self._entries.get(block_id)
+        if entry.collected:
+            return extended(entry.block, "".join(entry.collected))
+        return entry.block
 
     def block_ids(self) -> tuple[str, ...]:
-        """Ids in display order; `id in view.block_ids()` tells whether one exists."""
-        raise NotImplementedError
+        """Ids in display order."""
+        return self._entries.ids()
+
+    def __contains__(self, block_id: object) -> bool:
+        return isinstance(block_id, str) and block_id in self._entries
+
+    @property
+    def max_card_rows(self) -> int:
+        """Rows of a collapsed card after its header (`max_tool_output_lines`, at least 1)."""
+        return self._layouts.max_card_rows
+
+    @max_card_rows.setter
+    def max_card_rows(self, rows: int) -> None:
+        self._layouts.max_card_rows = max(1, rows)
+        self._layouts.guess_all()
+        self._painter.clear()
+        self._repaint()
+
+    def on_resize(self) -> None:
+        """Draw what came before there was a size to draw in."""
+        if self._growing or self._changed:
+            self._schedule()
+
+    # --- frames -----------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Draw collected text with the coming frame, without waiting for the frame timer."""
-        raise NotImplementedError
+        """Draw collected text and all changes now, without waiting for the frame timer."""
+        if self._frame_timer is not None:
+            self._frame_timer.stop()
+        self._frame()
+
+    def _collect(self, entry: Entry) -> None:
+        if self._growing.pop(entry.id, None) is not None:
+            self._note(entry, self._layouts.collect(entry))
+
+    def _note(self, entry: Entry, first: int | None) -> None:
+        """Rows of an entry from `first` on changed (None: it had no rows)."""
+        first = first or 0
+        self._changed[entry.id] = min(first, self._changed.get(entry.id, first))
+        self._painter.forget(entry.id, first)
+
+    def _mark(self, entry: Entry, first: int | None) -> None:
+        self._note(entry, first)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        """Have a frame drawn when the pace allows; the timer exists only while there is work."""
+        if self._frame_timer is not None or not self._is_mounted or not self._viewport.height:
+            return
+        scrolls = self._viewport.following and self._entries.total > self._viewport.height
+        pause = max(FOLLOW_INTERVAL if scrolls else GROW_INTERVAL, self._frame_cost / MAX_SHARE)
+        delay = self._frame_ended + pause - monotonic()
+        self._frame_timer = self.set_timer(max(delay, 0.001), self._frame)
+
+    def _frame(self) -> None:
+        """Take in collected text and repaint the rows that changed."""
+        self._frame_timer = None
+        if not self._viewport.height:
+            return
+        began = monotonic()
+        for entry in list(self._growing.values()):
+            self._collect(entry)
+        self._advance()
+        self._paint_changes()
+        self.frames += 1
+        self._frame_ended = monotonic()
+        self._frame_cost = self._frame_ended - began
+
+    def _advance(self) -> None:
+        """Colour a slice of the code on screen; painting asks for a frame while there is more."""
+        entry = self._colouring()
+        if entry is not None and entry.rows is not None:
+            entry.rows.advance()
+            self._note(entry, 0)
+
+    def _paint_changes(self) -> None:
+        """Bring the viewport up to date and refresh the rows that look different."""
+        before, top = self._viewport.place, self._viewport.settle()
+        changed, self._changed = self._changed, {}
+        self._place(top)
+        if self._viewport.place != before:
+            self.refresh()
+            return
+        width, height = self._view_size
+        for block_id, first in changed.items():
+            entry = self._entries.get(block_id)
+            line = self._entries.start(entry.index) + first - top
+            if line < height:
+                # Rows below may have moved too; a row's strip is cached, so that is cheap.
+                line = max(0, line)
+                self.refresh(Region(0, line, width, height - line))
+
+    def action_toggle_newest(self) -> None:
+        """Expand or collapse the newest card."""
+        self.toggle_newest_expandable()
+
+    # --- cards ------------------------------------------------------------------------------
 
     def toggle(self, block_id: str) -> bool:
-        """Expand or collapse a card (others collapse, APP2.25); False when it has nothing to show."""
-        raise NotImplementedError
+        """Expand or collapse a card; another one that was expanded collapses (APP2.25).
+
+        Returns:
+            False when the block is no card or hides nothing.
+        """
+        entry = self._entries.get(block_id)
+        if not self._layouts.expandable(entry):
+            return False
+        top = self._viewport.settle()
+        line = self._entries.start(entry.index) - top
+        self._clear_selection()
+        other = self._layouts.expanded
+        self._layouts.expanded = "" if other == block_id else block_id
+        for changed in {block_id, other} - {""}:
+            if changed in self._entries:
+                card = self._entries.get(changed)
+                self._painter.forget(changed)
+                self._layouts.guess(card)
+        self._viewport.hold(entry.index, min(max(line, 0), self._viewport.height - 1))
+        self._repaint()
+        return True
 
     def toggle_newest_expandable(self) -> bool:
-        """ctrl+o: the newest live card first, else the newest expandable card (APP2.25)."""
-        raise NotImplementedError
+        """Toggle the newest live card, else the newest card, that hides rows (ctrl+o, APP2.25).
 
-    max_card_rows: int
-    """Rows of a collapsed card after its header (`max_tool_output_lines`, default 10, min 1)."""
+        Returns:
+            False when there is none.
+        """
+        cards = [entry for entry in self._entries if isinstance(entry.block, ToolCard)]
+        for live in (True, False):
+            for entry in reversed(cards):
+                card = entry.block
+                if isinstance(card, ToolCard) and card.live is live and self.toggle(entry.id):
+                    return True
+        return False
 
-    def jump_to_bottom(self) -> None:
-        """Follow the end again."""
-        raise NotImplementedError
+    # --- mouse ------------------------------------------------------------------------------
 
-    # actions for key bindings: action_page_up, action_page_down, action_line_up, action_line_down,
-    # action_scroll_home, action_scroll_end, action_toggle_newest
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Three rows down (APP5.61)."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_rows(WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Three rows up."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_rows(-WHEEL_ROWS)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remember the place: a click counts only where the button went down."""
+        self._pressed = event.screen_offset
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Lift the card under the pointer when a click would toggle it (APP2.25)."""
+        found = self._locate(event.y)
+        card = found[0] if found is not None and isinstance(found[0].block, ToolCard) else None
+        self._hover(card.id if card is not None and self._layouts.expandable(card) else "")
+
+    def on_leave(self) -> None:
+        """The pointer is elsewhere."""
+        self._hover("")
+
+    def _hover(self, block_id: str) -> None:
+        if block_id == self._hovered:
+            return
+        for changed in {block_id, self._hovered} - {""}:
+            if changed in self._entries:
+                self._painter.forget(changed)
+        self._hovered = block_id
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Follow a link, copy a fence, toggle a card; a double click selects a word (trap 11)."""
+        event.prevent_default()
+        found = self._locate(event.y)
+        if found is None or event.screen_offset != self._pressed:
+            return
+        entry, number = found
+        column = column_at(self._strip(entry, number).text, event.x)
+        if event.chain == 1:
+            self._click(entry, number, column)
+        elif event.chain == 2:
+            self._select_word(entry, number, column)
+        else:
+            self.screen.selections = {self: whole_entry(entry.index)}
+
+    def _click(self, entry: Entry, number: int, column: int) -> None:
+        hit = self._hit(entry, number, column)
+        if hit is None:
+            self.toggle(entry.id)
+        elif hit.action == "copy":
+            self.post_message(self.CopyRequested(hit.value))
+        elif hit.value.lower().startswith(LINK_SCHEMES):
+            self.post_message(self.LinkClicked(hit.value))
+
+    def _hit(self, entry: Entry, number: int, column: int) -> Hit | None:
+        row = self._row(entry, number)
+        for hit in row.hits if row is not None else ():
+            if hit.start <= column - MARGIN < hit.end:
+                return hit
+        return None
+
+    def _select_word(self, entry: Entry, number: int, column: int) -> None:
+        row = self._row(entry, number)
+        word = word_at(row, column) if row is not None else None
+        if word is not None:
+            key = row_key(entry.index, number)
+            selection = Selection(Offset(word[0], key), Offset(word[1], key))
+            self.screen.selections = {self: selection}

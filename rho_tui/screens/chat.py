@@ -1,0 +1,478 @@
+"""The main screen: it lays out the widgets and passes on what they and the user say."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from rho_core.errors import InvalidHostResponse, RhoError
+from rho_core.events import ToolFinished
+from rho_core.ids import HostInputId
+from rho_core.version import __version__
+from rho_tui.host.catalogue import credential_env_vars
+from rho_tui.host.facts import ConversationEvent, Severity, TurnEnded
+from rho_tui.host.file_finder import WorkspaceFiles
+from rho_tui.host.git import current_branch
+from rho_tui.host.workbench import Workbench
+from rho_tui.screens.attention import Attention
+from rho_tui.screens.commands import chat_registry, find_command
+from rho_tui.screens.presenter import Presenter, Surface
+from rho_tui.screens.session_control import SessionControl
+from rho_tui.screens.status import initial_status
+from rho_tui.transcript.blocks import ErrorBlock, NoticeBlock
+from rho_tui.transcript.sanitize import clean_line
+from rho_tui.widgets.activity_line import ActivityLine
+from rho_tui.widgets.approval_prompt import ApprovalPrompt
+from rho_tui.widgets.composer import Composer
+from rho_tui.widgets.pending_input import PendingInputPanel
+from rho_tui.widgets.prompt_dock import PromptDock
+from rho_tui.widgets.prompt_history import PromptHistory
+from rho_tui.widgets.questionnaire_form import QuestionnaireForm
+from rho_tui.widgets.status_line import StatusLine
+from rho_tui.widgets.transcript_view import TranscriptView
+from rho_tui.widgets.typing_guard import TypingGuard
+
+if TYPE_CHECKING:
+    from rho_tui.screens.inline_shell import InlineShell
+
+QUIT_SECONDS = 2.0
+"""How soon a second Ctrl+C must follow to leave."""
+
+_ATTENTION = {"nothing": "none", "approval": "approval", "input": "input"}
+
+
+class ChatScreen(Screen[None]):
+    """A conversation: transcript, what waits, prompts, composer, status.
+
+    Args:
+        bench: Where conversations come from.
+        prompt: Sent as soon as a conversation is open.
+        resume: The session file to go on with.
+        typed: What was typed before there was a composer; `entered` when Enter followed.
+        clock: Monotonic clock in seconds, for the guard and deadlines.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "interrupt", "Stop", show=False),
+        Binding("pageup", "scroll_page(-1)", "Scroll up", show=False, priority=True),
+        Binding("pagedown", "scroll_page(1)", "Scroll down", show=False, priority=True),
+        Binding("ctrl+home", "scroll_to(False)", "To the start", show=False, priority=True),
+        Binding("ctrl+end", "scroll_to(True)", "To the end", show=False, priority=True),
+        Binding("ctrl+o", "toggle_card", "Expand the newest card", show=False, priority=True),
+        Binding("alt+up", "edit_pending", "Edit waiting input", show=False, priority=True),
+        Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
+    ]
+
+    DEFAULT_CSS = """
+    ChatScreen { layout: vertical; background: $background; }
+    """
+
+    def __init__(
+        self,
+        bench: Workbench,
+        *,
+        prompt: str | None = None,
+        resume: Path | None = None,
+        typed: str = "",
+        entered: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.bench = bench
+        self._first_prompt = prompt
+        self._resume = resume
+        self._typed, self._entered = typed, entered
+        self._interrupted_at: float | None = None
+        self._leaving = False
+        self._remarks = 0
+        self._shell: InlineShell | None = None
+        self._clock = clock
+        config, paths = bench.launch.config, bench.launch.paths
+        guard = TypingGuard(clock=clock)
+        limit = config.display.prompt_history_limit
+        history = PromptHistory(paths.history_file, limit=limit) if limit else None
+        self._transcript = TranscriptView(id="transcript")
+        self._pending = PendingInputPanel(id="pending")
+        self._activity = ActivityLine(id="activity")
+        self._dock = PromptDock(guard, self._questionnaire_timeout, id="dock")
+        self.composer = Composer(
+            commands=chat_registry(),
+            files=WorkspaceFiles(bench.launch.cwd),
+            history=history,
+            guard=guard,
+            history_limit=limit,
+            id="composer",
+        )
+        self._status = StatusLine(initial_status(bench.launch), id="status")
+        surface = Surface(
+            self._transcript,
+            self._pending,
+            self._activity,
+            self._dock,
+            self.composer,
+            self._status,
+        )
+        self.presenter = Presenter(surface, config, __version__)
+        self.control = SessionControl(
+            bench,
+            self.presenter,
+            restore=self.composer.restore,
+            on_event=self._after_event,
+            spawn=lambda work: self.run_worker(work, group="conversation"),
+        )
+        self._notify_user: Attention | None = None
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom (APP1.1)."""
+        yield self._transcript
+        yield self._pending
+        yield self._activity
+        yield self._dock
+        yield self.composer
+        yield self._status
+
+    def on_mount(self) -> None:
+        """Show an empty session and take keys; everything slow comes after the first paint."""
+        launch = self.bench.launch
+        self._notify_user = Attention(self.app, launch.config.behavior.notify)
+        self._transcript.max_card_rows = launch.config.display.max_tool_output_lines
+        self.composer.ready = False
+        self.composer.reasoning = launch.config.model.reasoning
+        self.presenter.begin()
+        self.composer.focus()
+        if self._typed:
+            self.composer.put_typed(self._typed, entered=self._entered)
+        for warning in launch.warnings:
+            self.say(warning, Severity.WARNING)
+        self.call_after_refresh(self._connect)
+
+    # -- opening ------------------------------------------------------------------------------
+
+    @work(group="opening")
+    async def _connect(self) -> None:
+        """Choose the provider and open the first conversation."""
+        self._read_branch()
+        if await self._choose_provider():
+            await self._open(self._resume)
+            if self._first_prompt is not None and self.control.conversation is not None:
+                await self.control.submit(self._first_prompt)
+
+    async def _choose_provider(self) -> bool:
+        from rho_tui.host.catalogue import NotConfigured
+        from rho_tui.host.config import ConfigError
+        from rho_tui.host.credentials import CredentialError
+
+        try:
+            choice = await self.bench.connect()
+        except (ConfigError, CredentialError) as error:
+            self.presenter.provider(None)
+            self.say(str(error), Severity.ERROR)
+            return False
+        if isinstance(choice, NotConfigured):
+            self.presenter.provider(None)
+            self.presenter.headline(choice.reason)
+            return await self._ask_for_provider()
+        self.presenter.provider(choice)
+        return True
+
+    async def _ask_for_provider(self) -> bool:
+        """The setup screen; False when the user skipped it or it could not be carried out."""
+        from rho_tui.host.config import ConfigError
+        from rho_tui.host.credentials import CredentialError
+        from rho_tui.screens.setup import SetupScreen
+        from rho_tui.screens.setup_flow import ServerProbe, apply_setup
+
+        choice = await self.app.push_screen_wait(SetupScreen(ServerProbe()))
+        if choice is None:
+            return False
+        try:
+            remark = await apply_setup(self.bench, choice)
+        except (ConfigError, CredentialError) as error:
+            self.say(str(error), Severity.ERROR)
+            return False
+        if remark:
+            self.say(remark)
+        return await self._choose_provider()
+
+    async def set_up(self) -> None:
+        """`/login`: set up a provider and open a conversation with it."""
+        if await self._ask_for_provider():
+            await self._open(None)
+
+    async def open_session(self, path: Path | None) -> None:
+        """Another session: a new one, or the one in `path`."""
+        if self.bench.choice is None:
+            await self.set_up()
+        else:
+            await self._open(path)
+
+    async def _open(self, path: Path | None) -> None:
+        self.composer.ready = False
+        try:
+            await self.control.open(path)
+        except (RhoError, OSError, ValueError) as error:
+            self.say(f"the session cannot be opened: {error}", Severity.ERROR)
+        conversation = self.control.conversation
+        if conversation is not None:
+            self.presenter.provider(self.bench.choice)
+            self.run_worker(self.control.follow(conversation), group="conversation", name="follow")
+            self.composer.ready = True
+        self.composer.focus()
+
+    # -- what the user says ---------------------------------------------------------------------
+
+    @on(Composer.Submitted)
+    def _submitted(self, message: Composer.Submitted) -> None:
+        self.run_worker(
+            self.control.submit(message.text, follow_up=message.follow_up), group="conversation"
+        )
+
+    @on(Composer.CommandEntered)
+    def _command_entered(self, message: Composer.CommandEntered) -> None:
+        command = find_command(message.name)
+        if command is None:
+            self.say(f"there is no command /{message.name}; /help lists them", Severity.WARNING)
+        elif self.control.is_running and not command.while_running:
+            self.say(f"/{command.entry.name} has to wait until the turn is over (esc stops it)")
+        else:
+            self.run_worker(command.run(self, message.args), group="commands", exclusive=True)
+
+    @on(Composer.ShellEntered)
+    def _shell_entered(self, message: Composer.ShellEntered) -> None:
+        if self.bench.permission_mode == "plan":
+            self.say("plan mode is on: no commands run", Severity.WARNING)
+        elif self._shell is not None and self._shell.is_running:
+            self.say("a command is still running (esc stops it)", Severity.WARNING)
+        else:
+            self.run_worker(
+                self._run_shell(message.command, included=message.included), group="shell"
+            )
+
+    @on(Composer.Interrupted)
+    def _composer_interrupted(self, message: Composer.Interrupted) -> None:
+        """Ctrl+C: clear the draft, then stop what runs, then leave (APP5.39)."""
+        if message.cleared:
+            self._interrupted_at = None
+            return
+        if self.action_interrupt():
+            return
+        now = self._clock()
+        if self._interrupted_at is not None and now - self._interrupted_at < QUIT_SECONDS:
+            self.run_worker(self.leave(), group="leaving")
+            return
+        self._interrupted_at = now
+        self.toast("press ctrl+c again to leave")
+
+    @on(ApprovalPrompt.Answered)
+    def _approval_answered(self, message: ApprovalPrompt.Answered) -> None:
+        self.control.decide(message.approval_id, message.decision)
+        self._dock.close(message.approval_id)
+        if message.cancel_run:
+            self.control.cancel()
+
+    @on(QuestionnaireForm.Answered)
+    def _form_answered(self, message: QuestionnaireForm.Answered) -> None:
+        self._close_form(
+            message.request_id, lambda: self.control.respond(message.request_id, message.response)
+        )
+
+    @on(QuestionnaireForm.Dismissed)
+    def _form_dismissed(self, message: QuestionnaireForm.Dismissed) -> None:
+        self._close_form(message.request_id, lambda: self.control.dismiss(message.request_id))
+
+    def _close_form(self, request_id: HostInputId, answer: Callable[[], None]) -> None:
+        try:
+            answer()
+        except InvalidHostResponse as error:
+            self.say(str(error), Severity.WARNING)
+        self._dock.close(request_id)
+
+    @on(PromptDock.Changed)
+    def _dock_changed(self, message: PromptDock.Changed) -> None:
+        self.composer.hold_submission = message.wanted != "nothing"
+        self._activity.attention = _ATTENTION[message.wanted]  # type: ignore[assignment] # its keys
+        if message.wanted == "nothing" and self.is_current:
+            self.composer.focus()
+
+    @on(TranscriptView.FollowChanged)
+    def _follow_changed(self, message: TranscriptView.FollowChanged) -> None:
+        self._activity.at_bottom = message.at_bottom
+        if message.at_bottom and self._activity.attention == "ready":
+            self._activity.attention = "none"
+
+    @on(ActivityLine.JumpRequested)
+    def _jump(self) -> None:
+        self._transcript.jump_to_bottom()
+
+    @on(TranscriptView.CopyRequested)
+    def _copy(self, message: TranscriptView.CopyRequested) -> None:
+        self.app.copy_to_clipboard(message.text)
+        self.toast("copied")
+
+    @on(TranscriptView.LinkClicked)
+    def _link_clicked(self, message: TranscriptView.LinkClicked) -> None:
+        self.run_worker(self._offer_link(message.url), group="commands", exclusive=True)
+
+    @on(events.TextSelected)
+    def _selected(self) -> None:
+        text = self.get_selected_text()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.toast("copied the selection")
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that came before the composer had the focus, or when nothing has it, are its own.
+
+        The composer uses up both kinds itself, so that none comes here a second time.
+        """
+        if (event.is_printable or event.key == "enter") and self._is_for_composer:
+            self.composer.accept(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste that came before the composer had the focus."""
+        if self._is_for_composer:
+            self.composer.accept(event)
+
+    @property
+    def _is_for_composer(self) -> bool:
+        return self.focused is None or self.composer.has_composer_focus
+
+    # -- actions --------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Scroll keys belong to whoever has the focus, unless that is the composer."""
+        if action in ("scroll_page", "scroll_to"):
+            return self.composer.has_composer_focus or self.focused is None
+        return True
+
+    def action_interrupt(self) -> bool:
+        """Stop the command of the user, else the turn; False when nothing runs."""
+        if self._shell is not None and self._shell.is_running:
+            self._shell.cancel()
+            return True
+        if self.control.is_running:
+            self.control.cancel()
+            return True
+        return False
+
+    def action_scroll_page(self, direction: int) -> None:
+        """A page up or down."""
+        if direction < 0:
+            self._transcript.action_page_up()
+        else:
+            self._transcript.action_page_down()
+
+    def action_scroll_to(self, bottom: bool) -> None:
+        """To the first row, or to the last one, following again."""
+        if bottom:
+            self._transcript.jump_to_bottom()
+        else:
+            self._transcript.action_scroll_home()
+
+    def action_toggle_card(self) -> None:
+        """Expand or collapse the newest card."""
+        self._transcript.toggle_newest_expandable()
+
+    def action_edit_pending(self) -> None:
+        """Take the newest waiting input back into an empty composer."""
+        if self.composer.text.strip():
+            self.toast("send or clear the draft first")
+        else:
+            self.control.take_newest_pending()
+
+    async def action_leave(self) -> None:
+        """Leave Rho."""
+        await self.leave()
+
+    @property
+    def last_session(self) -> str | None:
+        """The session to go on with after the app has ended, if anything was said in one."""
+        return self.control.last_session
+
+    # -- for commands ---------------------------------------------------------------------------
+
+    def say(self, text: str, severity: Severity = Severity.INFO) -> None:
+        """A remark in the transcript that is not kept with the session."""
+        self._remarks += 1
+        block = (
+            ErrorBlock(text)
+            if severity is Severity.ERROR
+            else NoticeBlock(text, "warning" if severity is Severity.WARNING else "info")
+        )
+        self._transcript.append(f"remark-{self._remarks}", block)
+
+    def toast(self, text: str) -> None:
+        """A line that goes by itself."""
+        self.app.notify(clean_line(text), timeout=2.0, markup=False)
+
+    def show_help(self) -> None:
+        """Keys and commands."""
+        from rho_tui.screens.help import COMPOSER_KEYS, HelpScreen, KeyHelp
+
+        own = [
+            KeyHelp(binding.key, binding.description.lower())
+            for binding in self.BINDINGS
+            if isinstance(binding, Binding)
+        ]
+        self.app.push_screen(HelpScreen([*COMPOSER_KEYS, *own], chat_registry()))
+
+    # -- details --------------------------------------------------------------------------------
+
+    def _after_event(self, event: ConversationEvent) -> None:
+        if self._notify_user is not None:
+            self._notify_user.after(event)
+        if isinstance(event, ToolFinished | TurnEnded):
+            self._read_branch()
+
+    def _questionnaire_timeout(self) -> float | None:
+        return self.bench.launch.config.questionnaire.timeout_seconds
+
+    @work(group="branch", exclusive=True)
+    async def _read_branch(self) -> None:
+        """A tool may have switched the branch: read it again, off the event loop."""
+        branch = await asyncio.to_thread(current_branch, self.bench.launch.cwd)
+        self._status.facts = replace(self._status.facts, branch=branch)
+
+    async def _run_shell(self, command: str, *, included: bool) -> None:
+        from rho_core.authority.capabilities import ProcessEnvironment
+        from rho_tui.screens.inline_shell import InlineShell
+
+        config = self.bench.launch.config
+        if self._shell is None:
+            self._shell = InlineShell(
+                self.bench.supervisor,
+                ProcessEnvironment.inherit_except(credential_env_vars(config)),
+                config.output.max_output_bytes,
+            )
+        text = await self._shell.run(command, self.bench.launch.cwd, self._transcript)
+        if included:
+            self.control.attach(text)
+        self._read_branch()
+
+    async def _offer_link(self, url: str) -> None:
+        from rho_tui.screens.picker import Picker, PickerItem
+
+        items = [PickerItem("open", "Open in the browser", url), PickerItem("copy", "Copy it")]
+        picked = await self.app.push_screen_wait(Picker("Link", items))
+        if picked == "open":
+            self.app.open_url(url)
+        elif picked == "copy":
+            self.app.copy_to_clipboard(url)
+
+    async def leave(self, code: int = 0) -> None:
+        """End the conversation and everything that runs, then the app. Once."""
+        if self._leaving:
+            return
+        self._leaving = True
+        await self.control.close()
+        await self.bench.aclose()
+        self.app.exit(code)

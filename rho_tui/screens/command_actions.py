@@ -1,0 +1,139 @@
+"""What the slash commands do beyond a word to the conversation: pickers and settings."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rho_core.errors import RhoError
+from rho_core.reasoning import ReasoningLevel
+from rho_tui.host.catalogue import DEMO, VENDORS, ProviderChoice, context_window_of
+from rho_tui.host.facts import Severity
+from rho_tui.host.model_list import ModelListError, list_models
+from rho_tui.host.permissions import PermissionMode
+from rho_tui.host.sessions.index import (
+    SessionNotFound,
+    SessionSummary,
+    find_session,
+    list_sessions,
+)
+from rho_tui.screens.picker import Picker, PickerItem
+
+if TYPE_CHECKING:
+    from rho_tui.screens.chat import ChatScreen
+
+_MODE_DETAILS = {
+    PermissionMode.SUPERVISED: "ask before every write and command",
+    PermissionMode.ALLOW_EDITS: "write in the workspace without asking; ask before commands",
+    PermissionMode.PLAN: "no writes, no commands",
+    PermissionMode.BYPASS: "never ask",
+}
+
+
+async def pick_session(screen: ChatScreen, args: str) -> SessionSummary | None:
+    """The session that `args` names, or the one the user picks; None when there is none."""
+    launch = screen.bench.launch
+    folder, cwd = launch.paths.sessions_dir, str(launch.cwd)
+    if args:
+        try:
+            return await asyncio.to_thread(find_session, folder, args, cwd=cwd)
+        except SessionNotFound as error:
+            screen.say(str(error), Severity.ERROR)
+            return None
+    sessions = await asyncio.to_thread(list_sessions, folder, cwd=cwd)
+    open_id = screen.control.conversation.id if screen.control.conversation else None
+    items = [
+        PickerItem(summary, summary.title or summary.prompt or "(no prompt)", _session_row(summary))
+        for summary in sessions
+        if summary.id != open_id
+    ]
+    picker = Picker("Resume a session", items, empty="no other session was started here")
+    return await screen.app.push_screen_wait(picker)
+
+
+async def choose_model(screen: ChatScreen, args: str) -> None:
+    """`/model`: another model of the provider, by name or from its list."""
+    conversation, choice = screen.control.conversation, screen.bench.choice
+    if conversation is None or choice is None:
+        screen.say("no provider is connected yet; /login sets one up", Severity.WARNING)
+        return
+    model = args or await _pick_model(screen, choice)
+    if not model or model == choice.model:
+        return
+    window = choice.context_window if choice.name not in VENDORS else context_window_of(model)
+    changed = replace(choice, model=model, context_window=window)
+    try:
+        screen.bench.switch_model(conversation, changed)
+    except RhoError as error:
+        screen.say(str(error), Severity.ERROR)
+        return
+    screen.presenter.provider(changed)
+
+
+async def _pick_model(screen: ChatScreen, choice: ProviderChoice) -> str | None:
+    if choice.name == DEMO:
+        screen.say("the demo is the only model here; /login sets up another provider")
+        return None
+    try:
+        models = await list_models(
+            choice.base_url,
+            choice.api_key,
+            "anthropic" if choice.wire == "anthropic" else "chat",
+        )
+    except ModelListError as error:
+        screen.say(f"{error}; name the model instead: /model NAME", Severity.WARNING)
+        return None
+    items = [PickerItem(name, name, "now" if name == choice.model else "") for name in models]
+    selected = models.index(choice.model) if choice.model in models else 0
+    picker = Picker(f"Models of {choice.label}", items, selected=selected)
+    return await screen.app.push_screen_wait(picker)
+
+
+async def choose_mode(screen: ChatScreen, args: str) -> None:
+    """`/mode`: another permission mode, from the next request on."""
+    conversation = screen.control.conversation
+    mode: PermissionMode | None
+    if args:
+        try:
+            mode = PermissionMode.parse(args)
+        except RhoError as error:
+            screen.say(str(error), Severity.ERROR)
+            return
+    else:
+        items = [PickerItem(mode, mode.label, _MODE_DETAILS[mode]) for mode in PermissionMode]
+        mode = await screen.app.push_screen_wait(Picker("Permission mode", items))
+    if mode is not None and conversation is not None:
+        screen.bench.permission_mode = mode.value
+        conversation.set_permission_mode(mode)
+
+
+async def choose_reasoning(screen: ChatScreen, args: str) -> None:
+    """`/reasoning`: how hard the model thinks from the next turn on."""
+    conversation = screen.control.conversation
+    level: ReasoningLevel | None
+    try:
+        if args:
+            level = ReasoningLevel.parse(args)
+        else:
+            items = [PickerItem(level, level.value) for level in ReasoningLevel]
+            level = await screen.app.push_screen_wait(Picker("Reasoning", items))
+        if level is not None and conversation is not None:
+            conversation.set_reasoning(level)
+            screen.composer.reasoning = level.value
+    except (ValueError, RhoError) as error:
+        screen.say(str(error), Severity.ERROR)
+
+
+def _session_row(summary: SessionSummary) -> str:
+    ago = _ago(time.time() - summary.updated)
+    count = "" if summary.messages is None else f" · {summary.messages} messages"
+    return f"{ago} ago{count} · {summary.id[:8]}"
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return "moments"

@@ -1,0 +1,93 @@
+"""The slash commands of the chat screen: what they are called and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rho_tui.widgets.slash_commands import CommandRegistry, SlashCommand
+
+if TYPE_CHECKING:
+    from rho_tui.screens.chat import ChatScreen
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCommand:
+    """A command; `run` gets the screen and the arguments."""
+
+    entry: SlashCommand
+    run: Callable[[ChatScreen, str], Awaitable[None]]
+    while_running: bool = False
+
+
+async def _help(screen: ChatScreen, _args: str) -> None:
+    screen.show_help()
+
+
+async def _exit(screen: ChatScreen, _args: str) -> None:
+    await screen.leave()
+
+
+async def _new(screen: ChatScreen, _args: str) -> None:
+    await screen.open_session(None)
+
+
+async def _resume(screen: ChatScreen, args: str) -> None:
+    from rho_tui.screens.command_actions import pick_session
+
+    summary = await pick_session(screen, args)
+    if summary is not None:
+        await screen.open_session(summary.path)
+
+
+async def _model(screen: ChatScreen, args: str) -> None:
+    from rho_tui.screens.command_actions import choose_model
+
+    await choose_model(screen, args)
+
+
+async def _mode(screen: ChatScreen, args: str) -> None:
+    from rho_tui.screens.command_actions import choose_mode
+
+    await choose_mode(screen, args)
+
+
+async def _reasoning(screen: ChatScreen, args: str) -> None:
+    from rho_tui.screens.command_actions import choose_reasoning
+
+    await choose_reasoning(screen, args)
+
+
+async def _login(screen: ChatScreen, _args: str) -> None:
+    await screen.set_up()
+
+
+async def _compact(screen: ChatScreen, _args: str) -> None:
+    if screen.control.conversation is not None:
+        # errors are shown by the conversation itself
+        await screen.control.conversation.compact()
+
+
+_ALL = (
+    ChatCommand(SlashCommand("help", "keys and commands", aliases=("?",)), _help, True),
+    ChatCommand(SlashCommand("exit", "leave Rho", aliases=("quit",)), _exit, True),
+    ChatCommand(SlashCommand("new", "start a new session", aliases=("clear",)), _new),
+    ChatCommand(SlashCommand("resume", "go on with an earlier session", "[id]"), _resume),
+    ChatCommand(SlashCommand("model", "use another model", "[model]"), _model),
+    ChatCommand(SlashCommand("mode", "change the permission mode", "[mode]"), _mode),
+    ChatCommand(SlashCommand("reasoning", "how hard the model thinks", "[level]"), _reasoning),
+    ChatCommand(SlashCommand("login", "set up a provider"), _login),
+    ChatCommand(SlashCommand("compact", "summarise the history to make room"), _compact),
+)
+
+
+def find_command(name: str) -> ChatCommand | None:
+    """The command of that name or alias, in any case."""
+    entry = chat_registry().get(name)
+    return next((command for command in _ALL if command.entry is entry), None)
+
+
+def chat_registry() -> CommandRegistry:
+    """The commands as the composer completes them."""
+    return CommandRegistry(command.entry for command in _ALL)

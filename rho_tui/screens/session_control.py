@@ -1,0 +1,202 @@
+"""The life of the conversation behind the chat screen: open, send, steer, switch, close."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rho_core.errors import InvalidHostResponse, RhoError
+from rho_core.history.messages import Text
+from rho_core.ids import HostInputId
+from rho_core.inputs import UserInput
+from rho_tui.host import facts
+from rho_tui.host.workbench import Workbench
+from rho_tui.screens.pending import Waiting
+from rho_tui.screens.presenter import Presenter
+
+if TYPE_CHECKING:
+    from rho_core.authority.approvals import ApprovalDecision
+    from rho_core.questions import HostInputResponse
+    from rho_tui.host.conversation import Conversation
+
+_REPLAY_SLICE = 200
+_YIELD_EVERY = 64
+
+
+class SessionControl:
+    """Owns the open conversation. Its owner runs `follow` as one task for each conversation.
+
+    Args:
+        bench: Opens conversations.
+        presenter: Shows them.
+        restore: Puts texts that were not sent back into the composer.
+        on_event: Told of every live event after it is shown.
+        spawn: Runs a coroutine as a task that somebody owns.
+    """
+
+    def __init__(
+        self,
+        bench: Workbench,
+        presenter: Presenter,
+        *,
+        restore: Callable[[list[str]], None],
+        on_event: Callable[[facts.ConversationEvent], None],
+        spawn: Callable[[Coroutine[None, None, None]], object],
+    ) -> None:
+        self.bench = bench
+        self.conversation: Conversation | None = None
+        self._presenter = presenter
+        self._restore = restore
+        self._on_event = on_event
+        self._spawn = spawn
+        self._attached: list[str] = []
+        #: id of the last session that holds a prompt, for going on with it
+        self.last_session: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn is under way."""
+        return self.conversation is not None and self.conversation.is_running
+
+    # -- opening and closing ------------------------------------------------------------------
+
+    async def open(self, resume: Path | None = None) -> None:
+        """Replace the conversation by a new one, or by the session in `resume`.
+
+        The old one stays when the new one cannot be opened. Raises what `Workbench.open` raises.
+        """
+        opened = await self.bench.open(resume)
+        await self.close()
+        self.conversation = conversation = opened.conversation
+        self._attached.clear()
+        self._presenter.begin()
+        for count, event in enumerate(conversation.replay()):
+            self._presenter.replayed(event)
+            if count % _REPLAY_SLICE == _REPLAY_SLICE - 1:
+                await asyncio.sleep(0)  # keys and paints come first in a long history
+        for warning in opened.warnings:
+            conversation.notice(warning, facts.Severity.WARNING)
+
+    async def close(self) -> None:
+        """End the conversation: cancel, commit, write, let go. Takes about a second at most."""
+        conversation, self.conversation = self.conversation, None
+        if conversation is not None:
+            await conversation.aclose()
+
+    async def follow(self, conversation: Conversation) -> None:
+        """Show everything that happens until the conversation is closed."""
+        count = 0
+        async for event in conversation.events():
+            self._presenter.fold(event)
+            self._on_event(event)
+            if isinstance(event, facts.TurnEnded):
+                self._turn_ended(event)
+            count += 1
+            if count % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)  # a flood of deltas must not starve the keyboard
+
+    # -- input --------------------------------------------------------------------------------
+
+    async def submit(self, text: str, *, follow_up: bool = False) -> None:
+        """Send a prompt; while a turn runs, steer it or queue the prompt behind it."""
+        if not self.is_running:
+            await self._send(text)
+        elif follow_up:
+            self._presenter.pending.add("next", text)
+        else:
+            await self._steer(self._presenter.pending.add("steer", text))
+        self._presenter.show_pending()
+
+    def attach(self, text: str) -> None:
+        """Let the next prompt carry `text` in front of it, such as the output of a command."""
+        self._attached.append(text)
+
+    def take_newest_pending(self) -> None:
+        """Put the newest waiting input back into the composer, if it can be taken back."""
+        newest = self._presenter.pending.newest()
+        if newest is None:
+            return
+        if newest.kind == "steer":
+            self._spawn(self._retract(newest))
+            return
+        self._presenter.pending.discard(newest)
+        self._presenter.show_pending()
+        self._restore([newest.text])
+
+    def cancel(self) -> None:
+        """Stop the turn."""
+        if self.conversation is not None:
+            self.conversation.cancel()
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def decide(self, approval_id: str, decision: ApprovalDecision) -> None:
+        """Answer an approval."""
+        if self.conversation is not None:
+            self.conversation.decide(approval_id, decision)
+
+    def respond(self, request_id: HostInputId, response: HostInputResponse) -> None:
+        """Answer a form. Raises `InvalidHostResponse` when it does not wait any more."""
+        if self.conversation is not None:
+            self.conversation.respond(request_id, response)
+
+    def dismiss(self, request_id: HostInputId) -> None:
+        """Close a form without an answer. Raises `InvalidHostResponse`."""
+        if self.conversation is not None:
+            self.conversation.dismiss(request_id)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    async def _send(self, text: str) -> None:
+        conversation = self.conversation
+        if conversation is None:
+            self._restore([text])
+            return
+        attached, self._attached = self._attached, []
+        prompt = UserInput(tuple(Text(part) for part in (*attached, text)))
+        try:
+            await conversation.send(prompt)
+            self.last_session = conversation.id
+        except RhoError as error:
+            self._attached = attached + self._attached
+            self._restore([text])
+            conversation.notice(str(error), facts.Severity.ERROR)
+
+    async def _steer(self, item: Waiting) -> None:
+        assert self.conversation is not None
+        self._presenter.show_pending()
+        try:
+            item.id = await self.conversation.steer(item.text)
+        except InvalidHostResponse:
+            if self.is_running:
+                self._presenter.pending.demote(item)
+            else:
+                self._presenter.pending.discard(item)
+                await self._send(item.text)
+
+    async def _retract(self, item: Waiting) -> None:
+        from rho_core.running.commands import RetractionOutcome
+
+        if self.conversation is None or item.id is None:
+            return
+        try:
+            outcome = await self.conversation.retract_steering(item.id)
+        except InvalidHostResponse:
+            return
+        self._presenter.pending.discard(item)
+        self._presenter.show_pending()
+        if outcome is RetractionOutcome.RETRACTED:
+            self._restore([item.text])
+        elif outcome is RetractionOutcome.ALREADY_APPLIED:
+            self.conversation.notice("too late: the model has read it already")
+
+    def _turn_ended(self, ended: facts.TurnEnded) -> None:
+        back, following = self._presenter.pending.turn_ended(ended)
+        self._presenter.show_pending()
+        if back:
+            self._restore(back)
+        if following is not None:
+            # not awaited: sending can wait for events that the loop calling this has to take
+            self._spawn(self._send(following))
