@@ -1,4 +1,4 @@
-"""Compaction: policy, request, outcome and the state that survives it (J6–J13).
+"""Compaction: policy, request and outcome (J6–J13).
 
 The core decides when, a `Compactor` decides how. `history.summarise` has one that asks a model.
 """
@@ -19,8 +19,6 @@ from rho_core.usage import ModelUsage
 
 if TYPE_CHECKING:
     from rho_core.history.snapshot import SessionSnapshot
-
-_U64_MAX = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,38 +137,7 @@ class CompactionOutcome:
         return hash(self._key())
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionState:
-    """What compactions of a session added up to; part of its snapshot (B36, J13)."""
-
-    completed_compactions: int = 0
-    removed_messages: int = 0
-    removed_tokens: int = 0
-    removed_cost_usd_micros: int = 0
-    last_previous_tokens: int | None = None
-    last_current_tokens: int | None = None
-    last_revision: Revision | None = None
-
-    def after(self, outcome: CompactionOutcome) -> CompactionState:
-        """The state once `outcome` is committed; counters saturate at 64 bits."""
-        return CompactionState(
-            completed_compactions=_saturate(self.completed_compactions + 1),
-            removed_messages=_saturate(self.removed_messages + outcome.removed_messages),
-            removed_tokens=_saturate(self.removed_tokens + outcome.removed_tokens),
-            removed_cost_usd_micros=_saturate(
-                self.removed_cost_usd_micros + (outcome.cost_usd_micros or 0)
-            ),
-            last_previous_tokens=outcome.previous_tokens,
-            last_current_tokens=outcome.current_tokens,
-            last_revision=outcome.revision,
-        )
-
-
 def _at_least_one(value: int, what: str) -> int:
     if isinstance(value, bool) or value < 1:
         raise InvalidConfiguration(f"the compaction {what} threshold must be at least 1")
     return value
-
-
-def _saturate(value: int) -> int:
-    return min(value, _U64_MAX)

@@ -14,7 +14,7 @@ from rho_core.history.codec import (
     encode_identity,
     encode_message,
 )
-from rho_core.history.compaction import CompactionState
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import AbortedAssistant, History, Message, ModelIdentity
 from rho_core.history.strict_fields import as_object, as_string, as_u64, optional, required
 from rho_core.ids import Revision, SessionId

@@ -7,7 +7,8 @@ from dataclasses import replace
 from enum import StrEnum
 
 from rho_core.errors import PersistenceError, SessionBusy
-from rho_core.history.compaction import CompactionOutcome, CompactionState
+from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import History
 from rho_core.history.snapshot import SessionSnapshot
 from rho_core.ids import Revision, RunId, SessionId

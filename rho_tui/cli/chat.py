@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rho_tui.cli.early_input import EarlyInput, early_terminal
-from rho_tui.cli.main import EXIT_FAILED, EXIT_USAGE
+from rho_tui.cli.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from rho_tui.host.launch import Launch

@@ -9,15 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rho_core.version import __version__
+from rho_tui.cli.exit_codes import EXIT_USAGE
 
 MODES = ("supervised", "allow_edits", "plan", "bypass")
 REASONING = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_USAGE = 2
-EXIT_LIMIT = 124
-EXIT_INTERRUPTED = 130
 
 
 def run(argv: Sequence[str]) -> int:

@@ -11,8 +11,15 @@ from dataclasses import dataclass, replace
 
 from rho_core.events import ToolFinished, ToolProposed, ToolStarted
 from rho_core.tooling.values import ToolSucceeded
+from rho_tui.cli.exit_codes import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_LIMIT,
+    EXIT_OK,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+)
 from rho_tui.cli.launching import complain, launch_from
-from rho_tui.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_OK, EXIT_USAGE
 from rho_tui.host import facts
 from rho_tui.host.catalogue import NotConfigured
 from rho_tui.host.config import ConfigError
@@ -23,7 +30,6 @@ from rho_tui.host.workbench import Workbench
 from rho_tui.transcript.sanitize import clean_line
 from rho_tui.transcript.tool_cards import CallFacts, tool_card
 
-EXIT_TERMINATED = 143
 _MAX_NARRATED = 200
 
 

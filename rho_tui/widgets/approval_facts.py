@@ -142,7 +142,8 @@ def _process_lines(execution: ProcessExecution) -> Iterator[Line]:
             argv = json.dumps([executable, *arguments], ensure_ascii=False)
             yield Line((("run ", "accent"), *_visible_blanks(reveal(argv))), hang=4, exact=True)
     limits = execution.limits
-    timeout = "no timeout" if limits.timeout_seconds is None else f"{limits.timeout_seconds:g}s"
+    seconds = limits.timeout_seconds
+    timeout = "no timeout" if seconds is None else f"timeout {seconds:g}s"
     invocation = execution.invocation
     by_path = invocation.selection is ExecutableSelection.SEARCH_PATH
     found = "PATH" if by_path else "exact path"
@@ -150,7 +151,7 @@ def _process_lines(execution: ProcessExecution) -> Iterator[Line]:
     facts = [
         ("cwd", reveal(str(execution.working_directory))),
         ("env", _environment(execution.environment)),
-        ("limits", f"timeout {timeout} · {limits.max_output_bytes:,} B out"),
+        ("limits", f"{timeout} · {limits.max_output_bytes:,} B out"),
     ]
     if isinstance(invocation, ShellInvocation):
         facts.append(("via", f"{reveal(via)} ({found})"))

@@ -14,9 +14,9 @@ from rho_core.history.compaction import (
     CompactionOutput,
     CompactionPolicy,
     CompactionRequest,
-    CompactionState,
     Compactor,
 )
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import ModelIdentity, UserMessage
 from rho_core.history.snapshot import SessionSnapshot
 from rho_core.ids import Revision, RunId, SessionId

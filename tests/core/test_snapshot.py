@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rho_core.errors import PersistenceError
-from rho_core.history.compaction import CompactionState
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import (
     AbortedAssistant,
     EnrichedAssistant,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rho_core.errors import ToolErrorKind
 from rho_core.events import CompactionTrigger
-from rho_core.history.compaction import CompactionOutcome, CompactionState
+from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import (
     AbortedAssistant,
     EnrichedAssistant,

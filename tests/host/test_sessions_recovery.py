@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from rho_core.errors import ToolErrorKind
 from rho_core.events import CompactionTrigger
-from rho_core.history.compaction import CompactionOutcome, CompactionState
+from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import (
     AbortedAssistant,
     EnrichedAssistant,

@@ -235,6 +235,5 @@ def plan(goal: str) -> list[str]:
     return [f"understand {{goal}}", f"change {{goal}}", f"prove {{goal}}"]
 ```
 
-> Press the key for the permission mode and choose `plan` to let a model look around without being \
-able to change anything.
+> `/mode plan` lets a model look around without being able to change anything.
 """

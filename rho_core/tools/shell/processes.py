@@ -19,14 +19,22 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rho_core.tools.shell.command import ShellCommand
+from typing import Protocol
 
 CLOSE_DEADLINE = 5.0
 SEND_TIMEOUT = 5.0
 _KEPT_FOR_SERVER = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
+
+
+class RunningCommand(Protocol):
+    """What the owner needs of a command."""
+
+    @property
+    def finished(self) -> threading.Event:
+        """Set once no process of the command is left."""
+
+    def stop(self) -> None:
+        """Ask the command to end; returns at once."""
 
 
 class ShellUnavailable(Exception):
@@ -78,7 +86,7 @@ class ShellSupervisor:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: set[ShellCommand] = set()
+        self._running: set[RunningCommand] = set()
         self._server: socket.socket | None = None
         self._end_helper: weakref.finalize[..., ShellSupervisor] | None = None
         self._closed = False
@@ -89,14 +97,14 @@ class ShellSupervisor:
             if self._server is None and not self._closed:
                 self._start_helper()
 
-    def register(self, command: ShellCommand) -> None:
+    def register(self, command: RunningCommand) -> None:
         """Own `command` from now on. Raises `ShellUnavailable` after closing."""
         with self._lock:
             if self._closed:
                 raise ShellUnavailable("the shell has been shut down")
             self._running.add(command)
 
-    def forget(self, command: ShellCommand) -> None:
+    def forget(self, command: RunningCommand) -> None:
         """The command has ended."""
         with self._lock:
             self._running.discard(command)
@@ -116,7 +124,7 @@ class ShellSupervisor:
             command.stop()
         await asyncio.to_thread(self._join, running)
 
-    def _join(self, running: list[ShellCommand]) -> None:
+    def _join(self, running: list[RunningCommand]) -> None:
         for command in running:
             command.finished.wait(CLOSE_DEADLINE)
         with self._lock:

@@ -18,7 +18,8 @@ from rho_core.history.codec import (
     encode_identity,
     encode_message,
 )
-from rho_core.history.compaction import CompactionOutcome, CompactionState
+from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import Message, ModelIdentity, UserMessage
 from rho_core.history.snapshot import sanitize_history
 from rho_core.ids import HostInputId, Revision, SessionId, SteeringId, ToolCallId

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from rho_core.events import CompactionTrigger
-from rho_core.history.compaction import CompactionOutcome, CompactionState
+from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import Message, ModelIdentity, UserMessage
 from rho_core.ids import HostInputId, Revision, SessionId, SteeringId, ToolCallId
 from rho_core.questions import HostInputRequest

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rho_core.history.compaction import CompactionState
+from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import (
     History,
     Message,

@@ -1,0 +1,8 @@
+"""How `rho` ends, for scripts (8.6)."""
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_LIMIT = 124
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143

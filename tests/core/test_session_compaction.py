@@ -1,0 +1,114 @@
+"""Compaction of a session, by hand and by itself (B.6, J.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from rho_core import events as ev
+from rho_core.errors import (
+    Interrupted,
+    InvalidConfiguration,
+    InvalidHostResponse,
+)
+from rho_core.history.compaction import CompactionOutput, CompactionPolicy
+from rho_core.history.messages import (
+    UserMessage,
+)
+from rho_core.session import SessionState
+from rho_core.testing import (
+    ScriptedCompactor,
+    ScriptedTurn,
+)
+from tests.core.run_harness import (
+    names,
+    open_session,
+    run_all,
+    run_failing,
+)
+
+SUMMARY = (UserMessage.of_text("summary"),)
+
+
+@pytest.mark.clause("B21", "A12", "B26")
+async def test_compaction_settings_are_checked() -> None:
+    session, _ = await open_session([])
+    with pytest.raises(InvalidConfiguration, match="requires a compactor"):
+        session.set_compaction(None, CompactionPolicy.after_messages(1))
+    with pytest.raises(InvalidConfiguration, match="no compactor is configured"):
+        await session.compact()
+    session.set_compaction(ScriptedCompactor(), CompactionPolicy.after_messages(9))
+    assert session.diagnostics().compaction_trigger_messages == 9
+
+
+@pytest.mark.clause("B9", "B27", "B29", "J12", "J13")
+async def test_manual_compaction_commits_or_leaves_everything_as_it_was() -> None:
+    compactor = ScriptedCompactor([SUMMARY])
+    session, _ = await open_session([ScriptedTurn.completed("x")], compactor=compactor)
+    await session.complete("a")
+    outcome = await session.compact()
+    assert (outcome.previous_messages, outcome.current_messages, outcome.revision) == (2, 1, 2)
+    assert outcome.committed_snapshot is None
+    assert session.history == SUMMARY
+    assert session.state is SessionState.COMPLETED
+    assert session.snapshot().compaction.completed_compactions == 1
+    request = compactor.requests[0]
+    assert (request.step_index, request.session_id) == (None, session.id)
+    with pytest.raises(InvalidHostResponse):
+        await session.compact()
+    assert session.state is SessionState.IDLE
+    assert (session.history, session.revision) == (SUMMARY, 2)
+
+
+@pytest.mark.clause("J9", "B13", "C29", "C30", "X5")
+async def test_automatic_compaction_counts_the_message_in_flight_and_commits_at_once() -> None:
+    compactor = ScriptedCompactor([SUMMARY])
+    session, provider = await open_session(
+        [ScriptedTurn.completed("x"), ScriptedTurn.completed("y")],
+        compactor=compactor,
+        compaction_policy=CompactionPolicy.after_messages(3),
+    )
+    await session.complete("a")
+    events, outcome = await run_all(session, "b")
+    assert names(events)[:4] == [
+        "Started",
+        "CompactionStarted",
+        "CompactionCompleted",
+        "StepStarted",
+    ]
+    completed = events[2]
+    assert isinstance(completed, ev.CompactionCompleted)
+    assert completed.outcome.committed_snapshot is not None
+    assert completed.outcome.committed_snapshot.revision == completed.outcome.revision == 2
+    assert compactor.requests[0].messages[-1] == UserMessage.of_text("b")
+    assert compactor.requests[0].step_index == 1
+    assert provider.requests[1].messages == SUMMARY
+    assert outcome.revision == 3
+    assert session.snapshot().compaction.last_revision == 2
+
+
+@pytest.mark.clause("C69", "J10")
+async def test_a_failing_compactor_fails_the_run_with_the_uncompacted_history() -> None:
+    session, provider = await open_session(
+        [],
+        compactor=ScriptedCompactor.failing("no room"),
+        compaction_policy=CompactionPolicy.after_messages(1),
+    )
+    events, error = await run_failing(session)
+    assert "no room" in str(error)
+    assert names(events)[-1] == "Failed"
+    assert session.history == (UserMessage.of_text("go"),)
+    assert session.snapshot().compaction.completed_compactions == 0
+    assert provider.requests == []
+
+
+class CrashingCompactor(ScriptedCompactor):
+    async def compact(self, request: object) -> CompactionOutput:  # type: ignore[override]
+        raise RuntimeError("boom")
+
+
+@pytest.mark.clause("L9")
+async def test_a_crashing_compactor_is_a_typed_failure() -> None:
+    session, _ = await open_session([], compactor=CrashingCompactor())
+    with pytest.raises(Interrupted, match="RuntimeError"):
+        await session.compact()
+    assert not session.is_running
