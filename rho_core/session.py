@@ -26,7 +26,7 @@ from rho_core.inputs import UserInput
 from rho_core.providers.contract import ModelProvider, ServiceTier
 from rho_core.reasoning import ReasoningLevel
 from rho_core.run import Run
-from rho_core.running.commands import Command
+from rho_core.running.commands import Command, HostCommands
 from rho_core.running.compacting import compact_typed, compacted
 from rho_core.running.inspection import diagnose
 from rho_core.running.lifecycle import Lifecycle
@@ -202,7 +202,7 @@ class Session:
         self._core.release(run_id)
         self._lifecycle.unregister(run_id)
         events.close()
-        commands.drop_receiver()
+        HostCommands(commands).close()
 
     # -- changing -------------------------------------------------------------------------
 

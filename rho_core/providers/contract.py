@@ -158,12 +158,9 @@ ModelEvent: TypeAlias = (
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ObservedEvent:
-    """A model event with the monotonic second at which it was read, None if synthesised (C93).
-
-    Never changed; it is not frozen because one is made per event, and freezing doubles the cost.
-    """
+    """A model event with the monotonic second at which it was read, None if synthesised (C93)."""
 
     event: ModelEvent
     observed_at: float | None
@@ -177,7 +174,7 @@ class ProviderEvents:
     def __init__(
         self,
         channel: Channel[ObservedEvent],
-        direct: Callable[[ObservedEvent], bool] | None = None,
+        direct: Callable[[ModelEvent, float | None], bool] | None = None,
     ) -> None:
         self._channel = channel
         self._direct = direct  # takes an event at once, if nothing is in its way
@@ -187,21 +184,24 @@ class ProviderEvents:
 
         Raises `ProviderError` of kind Interrupted when nobody listens any more.
         """
-        observed = ObservedEvent(event, time.monotonic())
-        if self._direct is None or not self._direct(observed):
-            await self._queue(observed)
+        now = time.monotonic()
+        if self._direct is None or not self._direct(event, now):
+            await self._queue(ObservedEvent(event, now))
 
     async def send_synthesized(self, event: ModelEvent) -> None:
         """Deliver an event that was made up from a complete answer: it times nothing."""
-        observed = ObservedEvent(event, None)
-        if self._direct is None or not self._direct(observed):
-            await self._queue(observed)
+        if self._direct is None or not self._direct(event, None):
+            await self._queue(ObservedEvent(event, None))
 
     async def _queue(self, observed: ObservedEvent) -> None:
         try:
-            await self._channel.send(observed, self._direct)
+            await self._channel.send(observed, self._passes)
         except ChannelClosed:
             raise _consumer_dropped() from None
+
+    def _passes(self, observed: ObservedEvent) -> bool:
+        """After a wait for room: whether the event can now be taken at once."""
+        return self._direct is not None and self._direct(observed.event, observed.observed_at)
 
 
 def _consumer_dropped() -> ProviderError:

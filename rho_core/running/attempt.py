@@ -85,7 +85,7 @@ class ProviderAttempt:
             finally:
                 self._is_waiting = False
 
-    def _direct(self, observed: model.ObservedEvent) -> bool:
+    def _direct(self, event: model.ModelEvent, observed_at: float | None) -> bool:
         """Forward answer text from the provider's own task, if nothing comes before it.
 
         Most events are text, and most of the time the worker only waits for the next one: this
@@ -93,12 +93,11 @@ class ProviderAttempt:
         """
         if not self._is_waiting:
             return False
-        event = observed.event
         if type(event) is model.OutputDelta and not self._token.is_cancelled:
             text = event.text
             try:
                 if self._try_send(AssistantTextDelta(text)):
-                    self._timer.observe(observed.observed_at, bool(text))
+                    self._timer.observe(observed_at, bool(text))
                     self.capture.output(text)
                     return True
             except ChannelClosed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
@@ -15,7 +16,6 @@ from rho_core.tooling.execution import interrupted
 from rho_core.tooling.values import (
     ToolCompletion,
     ToolFailed,
-    ToolMetadata,
     ToolOutput,
     ToolProgress,
     ToolSucceeded,
@@ -116,9 +116,13 @@ def outcome_of(task: asyncio.Task[Any]) -> Any:
 
 def failed(error: ToolError) -> ToolFailed:
     """A typed failure as a completion, with the facts it carries."""
+    plain = ToolFailed(error.tool_kind, error.message)
     if not error.details:
-        return ToolFailed(error.tool_kind, error.message)
-    return ToolFailed(error.tool_kind, error.message, ToolMetadata().with_details(**error.details))
+        return plain
+    try:
+        return replace(plain, metadata=plain.metadata.with_details(**error.details))
+    except ValueError:  # facts that are no JSON are the tool's mistake, not the run's end
+        return plain
 
 
 def _is_cancellation(completion: ToolCompletion) -> bool:

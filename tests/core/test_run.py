@@ -151,8 +151,11 @@ async def test_dropping_a_run_cancels_its_work_and_releases_the_session() -> Non
 async def test_a_run_dropped_before_its_worker_ran_releases_the_session() -> None:
     session, _ = await open_session([ScriptedTurn.completed("x")])
     run = session.start("a")
+    queued = run.request_steer_retractable("never handled")
     await run.aclose()
     await until(lambda: not session.is_running)
+    with pytest.raises(InvalidHostResponse, match="completed before"):
+        await within(queued)
     assert await within(run.next_event()) is None
     with pytest.raises(InvalidHostResponse):
         await within(run.steer("too late"))

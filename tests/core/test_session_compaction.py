@@ -6,6 +6,7 @@ import pytest
 
 from rho_core import events as ev
 from rho_core.errors import (
+    Cancelled,
     Interrupted,
     InvalidConfiguration,
     InvalidHostResponse,
@@ -22,8 +23,11 @@ from rho_core.testing import (
 from tests.core.run_harness import (
     names,
     open_session,
+    read_until,
     run_all,
     run_failing,
+    until,
+    within,
 )
 
 SUMMARY = (UserMessage.of_text("summary"),)
@@ -112,3 +116,35 @@ async def test_a_crashing_compactor_is_a_typed_failure() -> None:
     with pytest.raises(Interrupted, match="RuntimeError"):
         await session.compact()
     assert not session.is_running
+
+
+@pytest.mark.clause("C9", "J9")
+async def test_a_compaction_stays_committed_when_the_consumer_is_lost_later() -> None:
+    session, _ = await open_session(
+        [ScriptedTurn.completed("x")],
+        compactor=ScriptedCompactor([SUMMARY]),
+        compaction_policy=CompactionPolicy.after_messages(1),
+        event_capacity=1,
+    )
+    async with session.start("go") as run:
+        await read_until(run, ev.CompactionStarted)
+        await until(lambda: session.revision == 1)
+        run._events.drop()
+        with pytest.raises(Interrupted, match="consumer was dropped"):
+            await within(run.outcome())
+    assert (session.history, session.revision) == (SUMMARY, 1)
+
+
+@pytest.mark.clause("C63", "J9", "B13")
+async def test_cancelling_after_a_compaction_commits_on_top_of_it() -> None:
+    session, provider = await open_session(
+        [ScriptedTurn.hanging()],
+        compactor=ScriptedCompactor([SUMMARY]),
+        compaction_policy=CompactionPolicy.after_messages(1),
+    )
+    async with session.start("go") as run:
+        await until(lambda: provider.requests)
+        run.cancel()
+        with pytest.raises(Cancelled):
+            await within(run.outcome())
+    assert (session.history, session.revision) == (SUMMARY, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rho_core.errors import ProviderError
@@ -118,6 +118,7 @@ def test_context_that_is_not_json_is_an_invalid_response() -> None:
 
 
 @pytest.mark.clause("C87")
+@settings(max_examples=40)
 @given(
     st.lists(
         st.dictionaries(st.text(max_size=4), st.text(max_size=6), max_size=3),

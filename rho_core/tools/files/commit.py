@@ -24,6 +24,7 @@ class CommitStep(StrEnum):
     SYNC_TEMPORARY = "sync_temporary"
     VERIFY = "verify"
     RENAME = "rename"
+    REMOVE_TEMPORARY = "remove_temporary"
     SYNC_DIRECTORY = "sync_directory"
     COPY_ORIGINAL = "copy_original"
     SYNC_ORIGINAL = "sync_original"
@@ -31,14 +32,20 @@ class CommitStep(StrEnum):
     CUT_IN_PLACE = "cut_in_place"
     SYNC_IN_PLACE = "sync_in_place"
     RESTORE = "restore"
+    KEEP_ORIGINALS = "keep_originals"
+    SET_ASIDE = "set_aside"
+    BRING_BACK = "bring_back"
+    REMOVE = "remove"
+    FINISH = "finish"
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Nobody asks to stop."""
     return False
 
 
-def _ignore(_step: CommitStep) -> None:
-    return None
+def ignore_step(_step: CommitStep) -> None:
+    """Nobody watches the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class FileCommit:
             means beside the file.
         should_stop: Asked just before the first change that others can see.
         on_step: Called before each step; an `OSError` from it counts as that step's failure.
+        like: For a new file, an existing one whose mode, owner and attributes it takes.
     """
 
     path: Path
@@ -61,8 +69,9 @@ class FileCommit:
     content: bytes
     expected: str | None
     recovery_dir: Path | None = None
-    should_stop: Callable[[], bool] = _never
-    on_step: Callable[[CommitStep], None] = _ignore
+    should_stop: Callable[[], bool] = never
+    on_step: Callable[[CommitStep], None] = ignore_step
+    like: Path | None = None
 
     def stop_if_asked(self) -> None:
         """Raise the cancelled tool error if the call was cancelled."""

@@ -11,7 +11,7 @@ import os
 import secrets
 from pathlib import Path
 
-from rho_core.errors import ToolError
+from rho_core.errors import ToolError, ToolErrorKind
 from rho_core.tools.files.commit import CommitStep, FileCommit, sync_directory, write_all
 from rho_core.tools.files.display import visible_name
 from rho_core.tools.files.ledger import stale_file
@@ -35,20 +35,19 @@ def write_in_place(commit: FileCommit, descriptor: int) -> None:
             os.fsync(descriptor)
         except OSError as error:
             _restore(commit, descriptor, copy, error)
-    except _NotRestored as failure:
-        raise failure.error from None
+    except NotRestored:
+        raise
     except BaseException:
         copy.unlink(missing_ok=True)
         raise
     copy.unlink(missing_ok=True)
 
 
-class _NotRestored(Exception):
-    """The file is neither old nor new; the copy must stay."""
+class NotRestored(ToolError):
+    """The file is neither old nor new; a copy of the original stays and is named."""
 
-    def __init__(self, error: ToolError) -> None:
-        super().__init__(error.message)
-        self.error = error
+    def __init__(self, message: str) -> None:
+        super().__init__(ToolErrorKind.EXECUTION, message)
 
 
 def _copy_original(commit: FileCommit, descriptor: int) -> Path:
@@ -93,11 +92,9 @@ def _restore(commit: FileCommit, descriptor: int, copy: Path, cause: OSError) ->
         os.fsync(descriptor)
     except OSError as error:
         again = visible_name(error.strerror or type(error).__name__)
-        raise _NotRestored(
-            ToolError.execution(
-                f"could not write {commit.shown}: {reason}; restoring it failed too ({again}). "
-                f"The original content is kept in {visible_name(str(copy))}"
-            )
+        raise NotRestored(
+            f"could not write {commit.shown}: {reason}; restoring it failed too ({again}). "
+            f"The original content is kept in {visible_name(str(copy))}"
         ) from None
     raise ToolError.execution(
         f"could not write {commit.shown}: {reason}; its original content was restored"

@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from rho_core.errors import ToolError
+from rho_core.errors import ToolError, ToolErrorKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,20 @@ class FileLedger:
             raise stale_file(shown)
 
 
-def stale_file(shown: str) -> ToolError:
+class StaleFile(ToolError):
+    """A file is not what a change was made for. `swapped`: its name now means another file."""
+
+    def __init__(self, shown: str, *, swapped: bool = False) -> None:
+        super().__init__(
+            ToolErrorKind.EXECUTION,
+            f"{shown} changed on disk since it was last read in this session, and was left as it "
+            "is. Re-read it with read_file and send the change again, based on its present "
+            "content.",
+        )
+        self.shown = shown
+        self.swapped = swapped
+
+
+def stale_file(shown: str, *, swapped: bool = False) -> StaleFile:
     """The refusal to overwrite what somebody else wrote meanwhile."""
-    return ToolError.execution(
-        f"{shown} changed on disk since it was last read in this session, and was left as it is. "
-        f"Re-read it with read_file and send the change again, based on its present content."
-    )
+    return StaleFile(shown, swapped=swapped)

@@ -13,7 +13,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from rho_core.tools.files.display import visible_name
 from rho_core.tools.files.in_place import write_in_place
 from rho_core.tools.files.ledger import stale_file
 from rho_core.tools.files.locking import is_same_file, locked_file, locked_path
-from rho_core.tools.files.reading import chunks, os_error
+from rho_core.tools.files.reading import chunks, open_regular, os_error
 
 _CANNOT_RENAME = frozenset({errno.EBUSY, errno.EXDEV})
 _CANNOT_LINK = frozenset(
@@ -32,18 +32,18 @@ _CANNOT_LINK = frozenset(
 _NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
-def commit_file(commit: FileCommit) -> None:
+def commit_file(commit: FileCommit) -> tuple[Path, ...]:
     """Put `commit.content` on disk. Blocking. Raises `ToolError` and leaves old or new content.
 
     The stale check compares the exact bytes just before they are replaced; a file that changed,
-    vanished or came up since is left alone.
+    vanished or came up since is left alone. Returns the directories that had to be made for it.
     """
     with locked_path(commit.path, commit.shown):
         try:
             if commit.expected is None:
-                _create(commit)
-            else:
-                _change(commit)
+                return _create(commit)
+            _change(commit)
+            return ()
         except OSError as error:
             raise os_error("write", commit.shown, error) from None
 
@@ -55,7 +55,7 @@ def _change(commit: FileCommit) -> None:
         if not facts.st_mode & 0o222:
             raise ToolError.execution(f"{commit.shown} is read-only; it was left as it is")
         commit.on_step(CommitStep.READ)
-        _require_expected(commit, descriptor)
+        require_expected(commit, descriptor)
         if facts.st_nlink != 1 or not _replace_by_rename(commit, descriptor, facts):
             write_in_place(commit, descriptor)
 
@@ -74,9 +74,9 @@ def _replace_by_rename(commit: FileCommit, source: int, facts: os.stat_result) -
             os.close(descriptor)
         commit.stop_if_asked()
         commit.on_step(CommitStep.VERIFY)
-        _require_expected(commit, source)
+        require_expected(commit, source)
         if not is_same_file(source, commit.path):
-            raise stale_file(commit.shown)
+            raise stale_file(commit.shown, swapped=True)
         try:
             commit.on_step(CommitStep.RENAME)
             temporary.replace(commit.path)
@@ -88,13 +88,14 @@ def _replace_by_rename(commit: FileCommit, source: int, facts: os.stat_result) -
     return True
 
 
-def _create(commit: FileCommit) -> None:
+def _create(commit: FileCommit) -> tuple[Path, ...]:
     made = _make_parents(commit)
     try:
         with _temporary(commit, 0o666) as temporary:  # the kernel applies the umask
             descriptor = os.open(temporary, os.O_WRONLY)
             try:
                 write_all(commit, descriptor, CommitStep.WRITE_TEMPORARY)
+                _take_after(commit, descriptor)
                 commit.on_step(CommitStep.SYNC_TEMPORARY)
                 os.fsync(descriptor)
             finally:
@@ -103,16 +104,34 @@ def _create(commit: FileCommit) -> None:
             commit.on_step(CommitStep.RENAME)
             _install(commit, temporary)
     except BaseException:
-        _remove_empty(made)
+        remove_empty(made)
         raise
     for directory in {commit.path.parent, *(parent.parent for parent in made)}:
         sync_directory(commit, directory)
+    return tuple(made)
+
+
+def _take_after(commit: FileCommit, descriptor: int) -> None:
+    """Give a moved file what it had at its old place: at least the mode, if not the owner."""
+    if commit.like is None:
+        return
+    with open_regular(commit.like, commit.shown) as source:
+        facts = os.fstat(source)
+        if not _carry_metadata(commit, source, descriptor, facts):
+            # without the owner, the bits that lend the owner's rights must not come along
+            os.fchmod(descriptor, stat.S_IMODE(facts.st_mode) & 0o777)
 
 
 def _install(commit: FileCommit, temporary: Path) -> None:
     """Give the temporary file its name unless something has that name already."""
     try:
         os.link(temporary, commit.path)
+        try:
+            commit.on_step(CommitStep.REMOVE_TEMPORARY)
+            temporary.unlink()
+        except OSError:
+            commit.path.unlink()  # a failed call leaves no file behind
+            raise
     except FileExistsError:
         raise stale_file(commit.shown) from None
     except OSError as error:
@@ -164,20 +183,28 @@ def _make_parents(commit: FileCommit) -> list[Path]:
                 continue
             made.append(parent)
     except OSError:
-        _remove_empty(made)
+        remove_empty(made)
         raise
     return made
 
 
-def _remove_empty(made: list[Path]) -> None:
-    for directory in reversed(made):
+def remove_empty(made: Sequence[Path]) -> list[Path]:
+    """Remove directories that were made, the last one first; those that somebody else fills stay.
+
+    Returns the ones that stay.
+    """
+    for index in range(len(made) - 1, -1, -1):
         try:
-            directory.rmdir()
-        except OSError:  # somebody else put something there
-            return
+            made[index].rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return list(made[: index + 1])
+    return []
 
 
-def _require_expected(commit: FileCommit, descriptor: int) -> None:
+def require_expected(commit: FileCommit, descriptor: int) -> None:
+    """Raise `StaleFile` unless the open file still has exactly the expected bytes."""
     digest = hashlib.sha256()
     for chunk in chunks(descriptor, commit.shown):
         digest.update(chunk)

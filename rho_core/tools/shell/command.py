@@ -11,10 +11,10 @@ import os
 import selectors
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from rho_core.tools.shell.capture import OutputCapture
 from rho_core.tools.shell.processes import (
     CommandLine,
     CommandLink,
@@ -26,9 +26,21 @@ from rho_core.tools.shell.processes import (
 READ_SIZE = 65_536
 DRAIN_SECONDS = 0.25
 TEARDOWN_SECONDS = 4.0
+#: What a gentle stop may take longer, see `supervisor_main.GENTLE_GRACE`.
+GENTLE_SECONDS = 2.0
 #: A command that floods is read at this rate, so that Rho's other threads get their turn.
 FLOOD_BYTES_PER_SECOND = 128 * 1024 * 1024
 _FLOOD_STEP = 2 * 1024 * 1024
+
+
+class OutputSink(Protocol):
+    """Where the output of a command goes, from the thread that runs it."""
+
+    def feed(self, stream: int, data: bytes) -> None:
+        """Take bytes of stdout (0) or stderr (1)."""
+
+    def close(self) -> None:
+        """No more output comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +61,44 @@ class CommandExit:
 
 
 class ShellCommand:
-    """A command to run once. `run` blocks and belongs in a thread of its own."""
+    """A command to run once. `run` blocks and belongs in a thread of its own.
+
+    `on_running` is called in that thread once the command is known to run.
+    """
 
     def __init__(
         self,
         line: CommandLine,
         supervisor: ShellSupervisor,
-        capture: OutputCapture,
+        capture: OutputSink,
         *,
         timeout_seconds: float | None = None,
+        on_running: Callable[[], object] = lambda: None,
     ) -> None:
         self.finished = threading.Event()
         self._line = line
         self._supervisor = supervisor
         self._capture = capture
         self._timeout = timeout_seconds
+        self._on_running = on_running
         # reentrant: a signal handler may call `stop` inside any of the sections below
         self._lock = threading.RLock()
         self._link: CommandLink | None = None
         self._stop_requested = False
+        self._is_gentle = False
         self._is_over = False
 
-    def stop(self) -> None:
-        """End the command with all its processes. Returns at once; idempotent; from any thread."""
+    def stop(self, *, gently: bool = False) -> None:
+        """End the command with all its processes. Returns at once; idempotent; from any thread.
+
+        They get SIGTERM first, and a moment to end; `gently` makes that two seconds.
+        """
         with self._lock:
+            self._is_gentle = gently and (self._is_gentle or not self._stop_requested)
             self._stop_requested = True
             if self._link is not None and not self._is_over:
                 with contextlib.suppress(OSError):
-                    self._link.control.send(b"K")
+                    self._link.control.send(b"T" if gently else b"K")
 
     def run(self) -> CommandExit:
         """Run to the end. Raises `ShellUnavailable` when it cannot be started."""
@@ -84,14 +106,21 @@ class ShellCommand:
             self._supervisor.register(self)
             if self._stop_requested:
                 return CommandExit(None, 0.0, was_stopped=True)
-            started = time.monotonic()
+            started, begun = time.monotonic(), self._supervisor.stopwatch()
             link = self._supervisor.launch(self._line)
             try:
                 with self._lock:
                     self._link = link
                 if self.stop_requested:
-                    self.stop()
-                return _Watch(self, link, self._capture, started, self._timeout).follow()
+                    self.stop(gently=self._is_gentle)
+                watch = _Watch(
+                    self,
+                    link,
+                    self._capture,
+                    timeout_at=None if self._timeout is None else started + self._timeout,
+                    elapsed=lambda: self._supervisor.stopwatch() - begun,
+                )
+                return watch.follow()
             finally:
                 with self._lock:
                     self._is_over = True
@@ -107,6 +136,15 @@ class ShellCommand:
             return "the working directory does not exist"
         return f"{self._line.arguments[0]}: {os.strerror(number)}"
 
+    def note_running(self) -> None:
+        """The command was executed."""
+        self._on_running()
+
+    @property
+    def is_gentle(self) -> bool:
+        """Whether the stop that was asked for leaves more time."""
+        return self._is_gentle
+
     @property
     def stop_requested(self) -> bool:
         """Whether someone asked to end it."""
@@ -120,19 +158,21 @@ class _Watch:
         self,
         command: ShellCommand,
         link: CommandLink,
-        capture: OutputCapture,
-        started: float,
-        timeout: float | None,
+        capture: OutputSink,
+        *,
+        timeout_at: float | None,
+        elapsed: Callable[[], float],
     ) -> None:
         self._command = command
         self._control = link.control
         self._capture = capture
-        self._started = started
-        self._timeout_at = None if timeout is None else started + timeout
+        self._elapsed = elapsed
+        self._timeout_at = timeout_at
         self._give_up_at: float | None = None
         self._reports = bytearray()
         self._leader: int | None = None
         self._ended_at: float | None = None
+        self._took: float | None = None
         self._exit_code: int | None = None
         self._torn_down: tuple[int, int] | None = None
         self._timed_out = False
@@ -160,7 +200,7 @@ class _Watch:
             self._was_stopped = self._command.stop_requested and not self._timed_out
         return CommandExit(
             self._exit_code,
-            (self._ended_at or time.monotonic()) - self._started,
+            self._elapsed() if self._took is None else self._took,
             timed_out=self._timed_out,
             was_stopped=self._was_stopped,
             stopped=0 if self._timed_out or self._was_stopped else stopped,
@@ -176,7 +216,7 @@ class _Watch:
                 self._timed_out = True
                 self._command.stop()
         if self._give_up_at is None and (self._ended_at or self._command.stop_requested):
-            self._give_up_at = now + TEARDOWN_SECONDS
+            self._give_up_at = now + TEARDOWN_SECONDS + GENTLE_SECONDS * self._command.is_gentle
         return self._give_up_at is not None and now >= self._give_up_at
 
     def _next_wait(self) -> float:
@@ -233,8 +273,10 @@ class _Watch:
                 self._leader = values[0]
             case b"F":
                 raise ShellUnavailable(self._command.start_failure(values[0]))
+            case b"R":
+                self._command.note_running()
             case b"E":
-                self._ended_at = time.monotonic()
+                self._ended_at, self._took = time.monotonic(), self._elapsed()
                 self._was_stopped = self._command.stop_requested and not self._timed_out
                 self._exit_code = values[0]
             case b"D":

@@ -15,8 +15,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -82,9 +83,13 @@ class ShellSupervisor:
 
     The host keeps one, calls `kill_all` from signal and exit paths, and awaits `aclose` when it
     quits. Nothing starts before the first command, or before `prewarm`.
+
+    Args:
+        stopwatch: Seconds by which commands report how long they took; deadlines never use it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, stopwatch: Callable[[], float] = time.monotonic) -> None:
+        self.stopwatch = stopwatch
         self._lock = threading.Lock()
         self._running: set[RunningCommand] = set()
         self._server: socket.socket | None = None

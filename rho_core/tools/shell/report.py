@@ -20,14 +20,22 @@ _OMISSION_RESERVE = 64
 _MIN_STREAM_BYTES = 16
 
 
-def report_text(result: ShellResult, max_bytes: int, *, timeout_seconds: float | None) -> str:
+def report_text(
+    result: ShellResult,
+    max_bytes: int,
+    *,
+    timeout_seconds: float | None,
+    process_tool: bool = False,
+) -> str:
     """What the model reads of a command that ran. At most `max_bytes` of UTF-8.
+
+    With `process_tool` it is told what keeps a process in the background.
 
     Only the footer and the notices are never cut: a budget smaller than them is exceeded.
     """
     ended = result.exit
     first = f"command timed out after {timeout_seconds:g}s" if ended.timed_out else ""
-    last = [*_notices(result), "" if ended.timed_out else _footer(ended)]
+    last = [*_notices(result, process_tool), "" if ended.timed_out else _footer(ended)]
     fixed = [section for section in (first, *last) if section]
     labels = len("stdout:\n") + len("stderr:\n") + 2 * (len(fixed) + 2)
     room = max_bytes - labels - sum(len(section.encode()) for section in fixed)
@@ -54,11 +62,12 @@ def _footer(ended: CommandExit) -> str:
     return f"{time}  exit code: {exit_code_text(ended.exit_code)}"
 
 
-def _notices(result: ShellResult) -> list[str]:
+def _notices(result: ShellResult, process_tool: bool) -> list[str]:
     ended, spill = result.exit, result.output.spill
     notices = []
     if ended.stopped:
-        notices.append("[background processes were stopped when the command ended]")
+        hint = "; use the process tool for one that must run on" if process_tool else ""
+        notices.append(f"[background processes were stopped when the command ended{hint}]")
     if ended.survivors:
         notices.append(f"[{ended.survivors} processes of the command could not be stopped]")
     if spill is not None and spill.path is not None:

@@ -95,7 +95,7 @@ async def run_shell(
         live = LiveText(lambda: _call_in_loop(loop, arrived.set))
     capture = OutputCapture(execution.limits.max_output_bytes, spill_folder=spill_folder, live=live)
     command = ShellCommand(
-        _command_line(execution, os.environ if parent_environment is None else parent_environment),
+        command_line(execution, os.environ if parent_environment is None else parent_environment),
         supervisor,
         capture,
         timeout_seconds=execution.limits.timeout_seconds,
@@ -180,7 +180,8 @@ def _call_in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], object
         loop.call_soon_threadsafe(callback)
 
 
-def _command_line(execution: ProcessExecution, parent: Mapping[str, str]) -> CommandLine:
+def command_line(execution: ProcessExecution, parent: Mapping[str, str]) -> CommandLine:
+    """What is executed for an authorized process. Raises `ShellUnavailable` if it cannot be."""
     invocation = execution.invocation
     if not isinstance(invocation, ShellInvocation):
         raise ShellUnavailable("not a shell command")

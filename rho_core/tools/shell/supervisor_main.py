@@ -12,8 +12,9 @@ the standard library. One server serves one Rho; for every command it forks a su
 Wire. Rho sends a frame on the server socket: 4 bytes of length with three descriptors attached
 (control, stdout, stderr), then NUL-separated fields: cwd, argument count, arguments, `NAME=value`s.
 On the control socket come lines: `P pid` leads its session and starts, `F errno` could not start,
-`E code` the command ended (negative: by that signal), `D stopped survivors` all is torn down.
-Any byte from Rho, or end-of-file, means: stop it now.
+`R` it is running, `E code` the command ended (negative: by that signal), `D stopped survivors` all
+is torn down. Any byte from Rho, or end-of-file, means: stop it now; a `T` leaves it more time to end
+by itself.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # `typing` itself would cost as much as all the rest
 
 LEFTOVER_GRACE = 0.2  # for `>(tee log)` and friends to finish by themselves
 TERMINATE_GRACE = 0.2  # between SIGTERM and SIGKILL
+GENTLE_GRACE = 2.0  # the same, for a server that was asked to stop
 KILL_DEADLINE = 2.0  # for a process that even SIGKILL does not end at once
 POLL_STEP = 0.01
 
@@ -117,6 +119,7 @@ class Command:
         self.pid = 0
         self.reaped_code: int | None = None
         self.told_to_stop = False
+        self.grace = TERMINATE_GRACE
         self._wake_read, wake_write = os.pipe()
         for descriptor in (self._wake_read, wake_write):
             os.set_blocking(descriptor, False)
@@ -138,7 +141,8 @@ class Command:
                 os.read(self._wake_read, 4096)
         if control in ready:
             with contextlib.suppress(OSError):
-                self.control.recv(64)
+                if self.control.recv(64) == b"T":
+                    self.grace = GENTLE_GRACE
             self.told_to_stop = True
 
     def exit_code(self) -> int | None:
@@ -230,7 +234,7 @@ class Command:
         if pids:
             self.signal_all(signal.SIGTERM, pids)
             self.signal_all(signal.SIGCONT, pids)  # a stopped process must run to take SIGTERM
-            pids = self.await_end(TERMINATE_GRACE)
+            pids = self.await_end(self.grace)
         deadline = time.monotonic() + KILL_DEADLINE
         while pids and time.monotonic() < deadline:
             self.signal_all(signal.SIGKILL, pids)
@@ -250,6 +254,7 @@ def supervise(descriptors: list[int], fields: list[bytes]) -> None:
     if failure:
         command.report(f"F {failure}")
         return
+    command.report("R")
     while (code := command.exit_code()) is None and not command.told_to_stop:
         command.wait(None)
         command.reap_orphans()

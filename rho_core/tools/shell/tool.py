@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +37,12 @@ DEFAULT_MAX_OUTPUT_BYTES = 64_000
 _DESCRIPTION = (
     "Run a shell command in the workspace root and return its output, exit code and time. "
     "Every call starts a new shell: `cd` and variables do not carry over. There is no terminal and "
-    "stdin is empty, so nothing can ask questions, open an editor or a pager. Processes left in "
-    "the background are stopped when the command ends. Without timeout_seconds there is no time "
-    "limit. Long output keeps its beginning and end, and names the file that holds the rest."
+    "stdin is empty, so nothing can ask questions, open an editor or a pager. {background} "
+    "Without timeout_seconds there is no time limit. Long output keeps its beginning and end, and "
+    "names the file that holds the rest."
 )
+_NO_BACKGROUND = "Processes left in the background are stopped when the command ends."
+_BACKGROUND = "Use the process tool for servers, watchers and all that must run on."
 
 
 class BashTool(Tool):
@@ -50,6 +53,7 @@ class BashTool(Tool):
         environment: Which variables commands inherit. The host strips provider keys here.
         max_output_bytes: The budget of the result text.
         spill_folder: Where output beyond the budget is kept; nowhere if None.
+        has_process_tool: Whether `process` is there for what must run on in the background.
     """
 
     def __init__(
@@ -59,18 +63,21 @@ class BashTool(Tool):
         environment: ProcessEnvironment | None = None,
         max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES,
         spill_folder: Path | None = None,
+        has_process_tool: bool = False,
     ) -> None:
         self._supervisor = supervisor or ShellSupervisor()
         self._environment = environment or ProcessEnvironment()
         self._max_output_bytes = max(1, max_output_bytes)
         self._spill_folder = spill_folder
+        self._has_process_tool = has_process_tool
 
     def spec(self) -> ToolSpec:
         """`command`, and optionally `timeout_seconds`."""
         from rho_core.tools.arguments import tool_spec
         from rho_core.tools.shell.arguments import BashArguments
 
-        return tool_spec("bash", _DESCRIPTION, BashArguments)
+        background = _BACKGROUND if self._has_process_tool else _NO_BACKGROUND
+        return tool_spec("bash", _DESCRIPTION.format(background=background), BashArguments)
 
     def security(self) -> ToolSecurity:
         """A built-in that executes processes."""
@@ -90,26 +97,22 @@ class BashTool(Tool):
         if context.cancellation.is_cancelled:
             raise ToolError.cancelled()
         arguments = parse_arguments(BashArguments, invocation.arguments)
-        if context.workspace is None:
-            raise ToolError.execution("a workspace is required to run commands")
-        workspace = context.workspace
-        cwd = await asyncio.to_thread(_resolve_cwd, workspace)
-        execution = shell_execution(
+        shell = await plan_shell(
             arguments.command,
-            cwd=cwd.path,
+            context,
             environment=self._environment,
             max_output_bytes=self._max_output_bytes,
             timeout_seconds=arguments.timeout_seconds,
         )
 
         async def execute(tool_context: ToolContext) -> ToolOutput:
-            await asyncio.to_thread(_revalidate_cwd, workspace, cwd)
-            return await self._execute(execution, tool_context)
+            await shell.revalidate()
+            return await self._execute(shell.execution, tool_context)
 
         return PreparedToolInvocation.exclusive(
             ToolMetadata(ToolOperation.EXECUTE),
             execute,
-            capabilities=(CapabilityRequest(ExecuteProcess(execution), BuiltInTool("bash")),),
+            capabilities=(CapabilityRequest(ExecuteProcess(shell.execution), BuiltInTool("bash")),),
         )
 
     async def _execute(self, execution: ProcessExecution, context: ToolContext) -> ToolOutput:
@@ -132,7 +135,10 @@ class BashTool(Tool):
 
     def _finish(self, result: ShellResult, execution: ProcessExecution) -> ToolOutput:
         text = report_text(
-            result, self._max_output_bytes, timeout_seconds=execution.limits.timeout_seconds
+            result,
+            self._max_output_bytes,
+            timeout_seconds=execution.limits.timeout_seconds,
+            process_tool=self._has_process_tool,
         )
         ended, spill = result.exit, result.output.spill
         facts: dict[str, Any] = {
@@ -146,6 +152,41 @@ class BashTool(Tool):
         if ended.exit_code != 0 or ended.timed_out:
             raise ToolError.execution(text).with_details(**facts)
         return ToolOutput.text(text, ToolMetadata(ToolOperation.EXECUTE).with_details(**facts))
+
+
+@dataclass(frozen=True, slots=True)
+class ShellPlan:
+    """A shell command that may be authorized: its facts, and its folder to be looked at again."""
+
+    execution: ProcessExecution
+    workspace: Workspace
+    cwd: ResolvedWorkspacePath
+
+    async def revalidate(self) -> None:
+        """The folder is still the one that was declared. Raises `ToolError`."""
+        await asyncio.to_thread(_revalidate_cwd, self.workspace, self.cwd)
+
+
+async def plan_shell(
+    command: str,
+    context: ToolPreparationContext,
+    *,
+    environment: ProcessEnvironment,
+    max_output_bytes: int,
+    timeout_seconds: float | None,
+) -> ShellPlan:
+    """Resolve the workspace root and fix the process that will be started there (16.2, 17.2)."""
+    if context.workspace is None:
+        raise ToolError.execution("a workspace is required to run commands")
+    cwd = await asyncio.to_thread(_resolve_cwd, context.workspace)
+    execution = shell_execution(
+        command,
+        cwd=cwd.path,
+        environment=environment,
+        max_output_bytes=max_output_bytes,
+        timeout_seconds=timeout_seconds,
+    )
+    return ShellPlan(execution, context.workspace, cwd)
 
 
 def _resolve_cwd(workspace: Workspace) -> ResolvedWorkspacePath:

@@ -1,0 +1,36 @@
+"""The first line of a view: a bare path, or a path with the tag of the whole file (3.3, 3.10).
+
+A tag lets the `edit` tool check that line numbers still mean what the model saw. It is short and
+ignores white space at the ends of lines; the exact bytes are compared besides (30.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_FNV_OFFSET = 0x811C9DC5
+_FNV_PRIME = 0x01000193
+_MASK = 0xFFFF
+
+#: Gives the header of a view: display path and whole text (with its byte order mark) to one line.
+HeaderStyle = Callable[[str, str], str]
+
+
+def plain_header(shown: str, _text: str) -> str:
+    """The bare display path."""
+    return shown
+
+
+def tagged_header(shown: str, text: str) -> str:
+    """`[‹path›#‹TAG›]`; the tag always covers the whole file (3.12)."""
+    return f"[{shown}#{file_tag(text)}]"
+
+
+def file_tag(text: str) -> str:
+    """Four upper-case hexadecimal digits: FNV-1a over the lines without trailing blanks (3.10)."""
+    lines = (line.rstrip(" \t\r") for line in text.split("\n"))
+    # only the low 16 bits are kept, and they depend on no higher bit: small numbers are faster
+    tag = _FNV_OFFSET & _MASK
+    for byte in "\n".join(lines).encode("utf-8", "surrogatepass"):
+        tag = ((tag ^ byte) * (_FNV_PRIME & _MASK)) & _MASK
+    return f"{tag:04X}"

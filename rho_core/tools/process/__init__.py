@@ -1,0 +1,1 @@
+"""Background processes: start one, read its output with a cursor, stop it (section 17)."""
