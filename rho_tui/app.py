@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
 
+from rho_core.version import __version__
 from rho_tui.host.launch import Launch
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.chat import ChatScreen
@@ -27,6 +30,9 @@ class RhoApp(App[int]):
         prompt: Sent at the start.
         resume: The session file to go on with.
         typed: What was typed before the app had the terminal; `entered` when Enter followed.
+        bench: Where conversations come from; None: one made for `launch`.
+        version: Shown in the session header.
+        clock: Monotonic clock in seconds, for everything on screen that counts time.
     """
 
     TITLE = "rho"
@@ -41,11 +47,20 @@ class RhoApp(App[int]):
         resume: Path | None = None,
         typed: str = "",
         entered: bool = False,
+        bench: Workbench | None = None,
+        version: str = __version__,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self._launch = launch
         self.chat = ChatScreen(
-            Workbench(launch), prompt=prompt, resume=resume, typed=typed, entered=entered
+            bench or Workbench(launch),
+            prompt=prompt,
+            resume=resume,
+            typed=typed,
+            entered=entered,
+            version=version,
+            clock=clock,
         )
         self.crash_log: Path | None = None
 

@@ -31,7 +31,9 @@ def _chat(options: argparse.Namespace, typed: EarlyInput) -> int:
         complain(error)
         return EXIT_USAGE
     from rho_tui.app import RhoApp
+    from rho_tui.widgets.terminal_input import install_terminal_input
 
+    install_terminal_input()
     app = RhoApp(
         launch, prompt=options.prompt, resume=resume, typed=typed.text, entered=typed.entered
     )

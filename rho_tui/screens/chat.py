@@ -58,7 +58,8 @@ class ChatScreen(Screen[None]):
         prompt: Sent as soon as a conversation is open.
         resume: The session file to go on with.
         typed: What was typed before there was a composer; `entered` when Enter followed.
-        clock: Monotonic clock in seconds, for the guard and deadlines.
+        version: Shown in the session header.
+        clock: Monotonic clock in seconds, for the guard, deadlines and elapsed times.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,6 +85,7 @@ class ChatScreen(Screen[None]):
         resume: Path | None = None,
         typed: str = "",
         entered: bool = False,
+        version: str = __version__,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
@@ -102,8 +104,8 @@ class ChatScreen(Screen[None]):
         history = PromptHistory(paths.history_file, limit=limit) if limit else None
         self._transcript = TranscriptView(id="transcript")
         self._pending = PendingInputPanel(id="pending")
-        self._activity = ActivityLine(id="activity")
-        self._dock = PromptDock(guard, self._questionnaire_timeout, id="dock")
+        self._activity = ActivityLine(clock=clock, id="activity")
+        self._dock = PromptDock(guard, self._questionnaire_timeout, clock=clock, id="dock")
         self.composer = Composer(
             commands=chat_registry(),
             files=WorkspaceFiles(bench.launch.cwd),
@@ -121,7 +123,7 @@ class ChatScreen(Screen[None]):
             self.composer,
             self._status,
         )
-        self.presenter = Presenter(surface, config, __version__)
+        self.presenter = Presenter(surface, config, version)
         self.control = SessionControl(
             bench,
             self.presenter,
@@ -299,6 +301,7 @@ class ChatScreen(Screen[None]):
     @on(PromptDock.Changed)
     def _dock_changed(self, message: PromptDock.Changed) -> None:
         self.composer.hold_submission = message.wanted != "nothing"
+        self.presenter.show_pending()
         self._activity.attention = _ATTENTION[message.wanted]  # type: ignore[assignment] # its keys
         if message.wanted == "nothing" and self.is_current:
             self.composer.focus()

@@ -115,8 +115,9 @@ class Presenter:
                 pass
 
     def show_pending(self) -> None:
-        """Draw what waits."""
-        self._surface.pending.show(self.pending.shown())
+        """Draw what waits, unless a prompt needs the room."""
+        free = self._surface.dock.wanted == "nothing"
+        self._surface.pending.show(self.pending.shown() if free else ())
 
     def _update_status(self, event: facts.ConversationEvent) -> None:
         model = self._choice.model if self._choice else ""

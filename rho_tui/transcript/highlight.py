@@ -160,7 +160,10 @@ class GrowingLexer:
         from pygments.lexer import ExtendedRegexLexer, LexerContext
 
         context = LexerContext(text, 0, list(self._stack))
-        lexed = ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, context=context)
+        # Its loop needs only the token table that every RegexLexer has, and leaves its state in
+        # the context.
+        resumable: Any = ExtendedRegexLexer.get_tokens_unprocessed
+        lexed = resumable(self._lexer, context=context)
         try:
             found = [(kind, value) for _at, kind, value in lexed]
         except TypeError:  # a callback of this lexer doesn't know contexts

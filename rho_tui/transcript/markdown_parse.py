@@ -27,6 +27,9 @@ MAX_NESTING = 40
 MAX_INLINE = 12_000
 """Characters of a paragraph parsed in one piece; a longer piece shows its marks as text."""
 
+_CACHED_INLINE = 2_000
+"""Characters of inline text whose spans are remembered."""
+
 SEGMENT = 1_500
 """Characters after which a long paragraph may be parsed in pieces."""
 
@@ -89,9 +92,10 @@ def parse_groups(text: str) -> list[Group]:
     return groups
 
 
-@lru_cache(maxsize=1024)
 def inline_spans(content: str, base: str = "") -> tuple[Span, ...]:
     """Styled spans of inline Markdown. Line breaks of the source are kept."""
+    if len(content) <= _CACHED_INLINE:
+        return _cached_spans(content, base)
     if len(content) <= MAX_INLINE:
         return tuple(_parse_inline(content, base))
     spans: list[Span] = []
@@ -107,17 +111,26 @@ def inline_spans(content: str, base: str = "") -> tuple[Span, ...]:
     return tuple(spans)
 
 
+@lru_cache(maxsize=512)
+def _cached_spans(content: str, base: str) -> tuple[Span, ...]:
+    return tuple(_parse_inline(content, base))
+
+
 def _segments(content: str) -> list[str]:
     """Pieces of a long paragraph, cut at line ends where no markup is open."""
     found: list[str] = []
     lines: list[str] = []
-    size = 0
+    size, check = 0, SEGMENT
     for line in content.split("\n"):
         lines.append(line)
         size += len(line) + 1
-        if size >= SEGMENT and (size > MAX_INLINE or not has_open_markup("\n".join(lines))):
+        if size < check:
+            continue
+        if size > MAX_INLINE or not has_open_markup("\n".join(lines)):
             found.append("\n".join(lines))
-            lines, size = [], 0
+            lines, size, check = [], 0, SEGMENT
+        else:
+            check = 2 * size  # asking at every line would cost the square of the length
     return [*found, "\n".join(lines)] if lines else found
 
 

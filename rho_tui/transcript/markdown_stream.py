@@ -9,6 +9,7 @@ document don't depend on how the text was cut into pieces.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,8 @@ class MarkdownDocument:
         self._list: OpenList | None = None
         self._paragraph = ""  # source of the open paragraph's frozen lines
         self._paragraph_part = 0  # final parts before that paragraph
-        self._may_freeze = True
+        self._freeze_at = SEGMENT  # characters of the open paragraph at which lines are frozen
+        self._forced = False  # lines were frozen in spite of open markup
         self._fences = FenceStore()
         self.parsed_chars = 0
         """Characters given to the block parser so far: a measure of work."""
@@ -105,8 +107,6 @@ class MarkdownDocument:
         """The text is complete. Returns the first row that may have changed."""
         self._tail += clean_text(self._carry)
         self._carry = ""
-        if len(self._tail) > MAX_INLINE - 2 * SEGMENT:  # may have to be shown as plain text
-            self._thaw()
         return self._refresh(final=True)
 
     def _refresh(self, *, final: bool) -> int:
@@ -129,10 +129,10 @@ class MarkdownDocument:
         self.parsed_chars += len(text)
         groups = parse_groups(text)
         lines = text.split("\n")
-        if self._paragraph and groups[0].kind != "paragraph":
+        settled = len(groups) if final else _settled(groups, lines)
+        if self._paragraph and self._must_thaw(groups[0], lines, ends=settled > 0):
             self._thaw()
             return True
-        settled = len(groups) if final else _settled(groups, lines)
         self._commit(groups[:settled], lines)
         rest = groups[settled:]
         if not rest:
@@ -160,7 +160,8 @@ class MarkdownDocument:
         self._previous = kind
         self._list = None
         self._paragraph = ""
-        self._may_freeze = True
+        self._freeze_at = SEGMENT
+        self._forced = False
         self._blank = False
 
     def _cut(self, lines: Sequence[str], count: int) -> None:
@@ -311,14 +312,21 @@ class MarkdownDocument:
 
     def _freeze_lines(self, group: Group, lines: list[str]) -> bool:
         """Make the finished lines of a long open paragraph final and show the rest."""
-        if not self._may_freeze or sum(map(len, lines[group.start :])) < SEGMENT:
+        size = sum(map(len, lines[group.start :]))
+        if size < self._freeze_at:
             return False
         cut = len(lines) - 2  # the last complete line stays as context
         while cut > group.start and not _PLAIN_START.match(lines[cut]):
             cut -= 1
         text = "\n".join(lines[group.start : cut]).strip()
-        if cut <= group.start or has_open_markup(text):
+        if cut <= group.start:
             return False
+        if has_open_markup(text):
+            if len(text) <= MAX_INLINE:
+                self._freeze_at = 2 * size
+                return False
+            self._forced = True
+        self._freeze_at = SEGMENT
         if not self._paragraph:
             self._blank = not lines[group.start - 1].strip() if group.start else self._blank
             self._paragraph_part = self._final
@@ -333,13 +341,23 @@ class MarkdownDocument:
         self._blank = blank
         return True
 
+    def _must_thaw(self, group: Group, lines: Sequence[str], *, ends: bool) -> bool:
+        """Whether the open paragraph has to be laid out again as a whole.
+
+        That is so when its last lines turn it into something else (a heading, a table), and at its
+        end when markup was open for so long that it is shown as text.
+        """
+        if group.kind != "paragraph":
+            return True
+        size = sum(map(len, lines[group.start : group.end]))
+        return ends and (self._forced or size > MAX_INLINE - 2 * SEGMENT)
+
     def _thaw(self) -> None:
         """Take the frozen lines back: the paragraph turned out to be something else."""
-        if not self._paragraph:
-            return
         self._tail = self._paragraph + self._tail
         self._paragraph = ""
-        self._may_freeze = False
+        self._freeze_at = sys.maxsize
+        self._forced = False
         self._stack.truncate(self._paragraph_part)
         self._final = self._paragraph_part
         self._stable = min(self._stable, self._stack.height)

@@ -58,6 +58,8 @@ class StepText:
     def reasoning_closed(self, seconds: float) -> None:
         """The stretch of reasoning ended; say how long it took."""
         if self._reasoning is None:
+            # raw reasoning is not kept with a session: of a replayed one only its length is left
+            self._sink.append(self._next_id("reasoning"), ReasoningBlock(elapsed=seconds))
             return
         closed = ReasoningBlock(
             "".join(self._thoughts[self._reasoning]),

@@ -245,6 +245,11 @@ class Composer(Widget):
 
     def _key(self, key: str) -> bool:
         """Keys that mean something here before the text area sees them."""
+        if self._search is not None and key in ("escape", "ctrl+c", "enter"):
+            # The search is open but has not got the focus yet.
+            if key != "enter":
+                self._close_search()
+            return True
         if self._palette.is_open:
             match key:
                 case "up" | "down":

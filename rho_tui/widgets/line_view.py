@@ -146,6 +146,7 @@ class LineView(ScrollView, can_focus=False):
         """The strip of a visible row."""
         index = y + round(self.scroll_y)
         width = self.scrollable_content_region.width
+        self._wrap(width)  # a view of fixed height may be painted before it hears of its size
         if not 0 <= index < self.row_count:
             return Strip.blank(width, self._colours().base)
         strip = self._strips.get(index)
@@ -192,12 +193,15 @@ class LineView(ScrollView, can_focus=False):
     def _width(self) -> int:
         return self.scrollable_content_region.width
 
-    def _lay_out(self, width: int) -> None:
+    def _wrap(self, width: int) -> None:
         if width != self._layout_width:
             self._layout = lay_out(self._lines, width)
             self._tail = self._tail_at(width) if self._tail_at is not None else _NO_ROWS
             self._layout_width = width
             self._strips.clear()
+
+    def _lay_out(self, width: int) -> None:
+        self._wrap(width)
         size = Size(width, self.row_count)
         if self.virtual_size != size:
             self.virtual_size = size

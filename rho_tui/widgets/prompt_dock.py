@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
@@ -24,6 +25,7 @@ class PromptDock(Vertical):
     Args:
         guard: Shared typing guard: keys in flight never answer.
         timeout_seconds: `[questionnaire].timeout_seconds`, read when a form opens.
+        clock: Monotonic clock in seconds, for deadlines.
     """
 
     DEFAULT_CSS = "PromptDock { height: auto; }"
@@ -40,11 +42,13 @@ class PromptDock(Vertical):
         guard: TypingGuard,
         timeout_seconds: Callable[[], float | None],
         *,
+        clock: Callable[[], float] = time.monotonic,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self._guard = guard
         self._timeout_seconds = timeout_seconds
+        self._clock = clock
         self._waiting: list[Asked] = []
         self._shown: str | None = None
 
@@ -95,7 +99,10 @@ class PromptDock(Vertical):
                 guard=self._guard,
             )
         return QuestionnaireForm(
-            asked.request, timeout_seconds=self._timeout_seconds(), guard=self._guard
+            asked.request,
+            timeout_seconds=self._timeout_seconds(),
+            guard=self._guard,
+            clock=self._clock,
         )
 
 

@@ -17,6 +17,7 @@ from textual.widgets import Static
 from rho_core.ids import HostInputId
 from rho_core.questions import HostInputRequest, HostInputResponse
 from rho_tui.transcript.sanitize import clean_line
+from rho_tui.widgets.form_clock import FormClock
 from rho_tui.widgets.line_view import LineView
 from rho_tui.widgets.questionnaire_lines import (
     body_lines,
@@ -25,7 +26,7 @@ from rho_tui.widgets.questionnaire_lines import (
     option_at,
     timeout_lines,
 )
-from rho_tui.widgets.questionnaire_state import FormClock, QuestionnaireState
+from rho_tui.widgets.questionnaire_state import QuestionnaireState
 from rho_tui.widgets.screen_height import follow_screen_height
 from rho_tui.widgets.typing_guard import TypingGuard
 

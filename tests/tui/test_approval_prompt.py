@@ -315,10 +315,10 @@ async def test_a_write_shows_its_diff_with_signs_and_line_numbers() -> None:
     app = PromptApp(write_request, preview=ToolMetadata(diff=DIFF))
     async with app.run_test() as pilot:
         await app.ask()
-        await until(pilot, lambda: "+1 -1 lines" in screen_text(app))
+        await until(pilot, lambda: "2 + new ␛[31m" in screen_text(app))
         text = screen_text(app)
+        assert "+1 -1 lines" in text
         assert "2 - old [/red]" in text
-        assert "2 + new ␛[31m" in text
         assert "str_replace wants to write" in text
         assert_no_controls(app)
 

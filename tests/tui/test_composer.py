@@ -253,7 +253,7 @@ async def test_prompts_of_an_earlier_run_can_be_recalled_and_searched(tmp_path) 
         await until(pilot, lambda: len(app.composer._recall.entries) == 3)
         write(app, "draft")
         write(app, CTRL_R)
-        await until(pilot, lambda: "docs" in screen_text(app))
+        await until(pilot, lambda: "docs" in screen_text(app) and not app.area.has_focus)
         assert_no_controls(app)
         write(app, "fix")
         await until(pilot, lambda: "(1/2)" in screen_text(app))
@@ -264,10 +264,11 @@ async def test_prompts_of_an_earlier_run_can_be_recalled_and_searched(tmp_path) 
         assert app.prompts == []
         await until(pilot, lambda: app.area.has_focus)
         write(app, CTRL_R)
-        await until(pilot, lambda: "docs" in screen_text(app))
+        await until(pilot, lambda: "docs" in screen_text(app) and not app.area.has_focus)
         write(app, ESC)
         await until(pilot, lambda: app.area.has_focus)
         assert app.area.text == "fix the parser"
+        await settle(pilot)
 
 
 async def test_sent_prompts_reach_the_history_file(tmp_path) -> None:

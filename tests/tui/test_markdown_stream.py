@@ -135,12 +135,13 @@ def test_every_split_in_two_gives_the_same_rows(text: str) -> None:
         ("Line | of\n", 180, "---|---\n1 | 2\n"),
         ("Words without end. ", 700, ""),
         ("Plain line\n", 300, "an *unclosed\n" + "line after it\n" * 1_000),
+        ("Plain line\n", 300, "an *unclosed\n" + "line after it\n" * 1_000 + "\nafter\n\nx"),
     ],
-    ids=["emphasis", "setext", "table", "one line", "too long"],
+    ids=["emphasis", "setext", "table", "one line", "too long", "too long and over"],
 )
 def test_long_paragraphs_end_up_as_if_never_frozen(line: str, count: int, end: str) -> None:
     text = line * count + end
-    assert streamed(text, 30, [270]) == one_shot(text, 30)
+    assert streamed(text, 30, [270] if len(text) < 15_000 else [3_000]) == one_shot(text, 30)
 
 
 @settings(max_examples=100, deadline=None)
@@ -259,4 +260,4 @@ def test_every_kind_of_lexer_takes_code_in_pieces(language: str) -> None:
     for line in f"```{language}\n{code}".splitlines(keepends=True):
         document.feed(line)
     document.finish()
-    assert [row.copied() for row in coloured(document)][1:] == code.splitlines()
+    assert [row.copied() for row in coloured(document)][1:] == code.expandtabs().splitlines()

@@ -15,7 +15,8 @@ from rho_core.questions import (
     HostQuestion,
     SelectionMode,
 )
-from rho_tui.widgets.questionnaire_state import NO_CURSOR, FormClock, QuestionnaireState
+from rho_tui.widgets.form_clock import FormClock
+from rho_tui.widgets.questionnaire_state import NO_CURSOR, QuestionnaireState
 from rho_tui.widgets.text_field import TextField
 
 
