@@ -1,9 +1,10 @@
-"""The `read_file` tool: text in numbered windows, and images for the model (sections 5, 6)."""
+"""The `read_file` tool: numbered text, images for the model, documents (sections 5, 6, 7)."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from base64 import b64encode
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from rho_core.tooling.contract import (
 from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
 from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
+from rho_core.tools.documents.formats import SNIFF_BYTES as DOCUMENT_SNIFF_BYTES
+from rho_core.tools.documents.formats import DocumentFormat, document_format
 from rho_core.tools.files.display import display_path, visible_name
 from rho_core.tools.files.images import SNIFF_BYTES, image_facts, sniff_image
 from rho_core.tools.files.ledger import FileLedger
@@ -38,6 +41,7 @@ from rho_core.tools.files.reading import open_regular, os_error, read_regular
 from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
 from rho_core.tools.files.text import Encoding, NotText, TextFile, content_hash
+from rho_core.tools.files.view_header import HeaderStyle, plain_header
 
 MAX_IMAGE_BYTES = 3_932_160  # 5 MiB as base64, the tightest limit among providers
 MAX_IMAGE_SIDE = 8_000
@@ -48,10 +52,10 @@ class ReadFileArguments(ToolArguments):
 
     path: str = Field(description="File, relative to the workspace.")
     offset: int | None = Field(
-        default=None, gt=0, description="First line to show, counted from 1. Text files only."
+        default=None, gt=0, description="First line to show, counted from 1. Not for images."
     )
     limit: int | None = Field(
-        default=None, gt=0, description="How many lines to show. Text files only."
+        default=None, gt=0, description="How many lines to show. Not for images."
     )
 
     @property
@@ -62,19 +66,30 @@ class ReadFileArguments(ToolArguments):
 
 _SPEC = tool_spec(
     "read_file",
-    "Read a text file (UTF-8, or UTF-16 with a byte order mark) as numbered rows `line:text`, or "
-    "look at an image (PNG, JPEG, GIF, WebP). The row numbers are not part of the file. Use offset "
-    "and limit for a part of a long file; a result that reaches the output limit says where to go "
-    "on, and very long lines are cut with a mark.",
+    "Read a text file (UTF-8, or UTF-16 with a byte order mark) as numbered rows `line:text`, look "
+    "at an image (PNG, JPEG, GIF, WebP), or read the text of a document (PDF, docx, pptx, odt, "
+    "odp, xlsx, xls, ods). The row numbers are not part of the file. Use offset and limit for a "
+    "part of a long file; a result that reaches the output limit says where to go on, and very "
+    "long lines are cut with a mark.",
     ReadFileArguments,
 )
 
 
 class ReadFileTool(Tool):
-    """Reads one file and remembers its content hash in the session's ledger."""
+    """Reads one file and remembers its content hash in the session's ledger.
 
-    def __init__(self, ledger: FileLedger, *, max_output_bytes: int = 64_000) -> None:
+    `header` introduces the numbered rows: by default the path, for the `edit` tool a tag too.
+    """
+
+    def __init__(
+        self,
+        ledger: FileLedger,
+        *,
+        max_output_bytes: int = 64_000,
+        header: HeaderStyle = plain_header,
+    ) -> None:
         self._ledger = ledger
+        self._header = header
         self._max_output_bytes = max(1, max_output_bytes)
 
     def spec(self) -> ToolSpec:
@@ -99,11 +114,18 @@ class ReadFileTool(Tool):
         shown = display_path(target.path, workspace.root)
 
         async def execute(tool_context: AuthorizedToolContext) -> ToolOutput:
+            dropped = threading.Event()
+            forget = tool_context.cancellation.on_cancel(dropped.set)
+
             def run() -> ToolOutput:
                 revalidate(workspace, target)
-                return self._read(target.path, shown, arguments)
+                return self._read(target.path, shown, arguments, dropped)
 
-            return await asyncio.to_thread(run)
+            try:
+                return await asyncio.to_thread(run)
+            finally:
+                dropped.set()  # a thread cannot be cancelled: what it waits for looks at this
+                forget()
 
         return PreparedToolInvocation.resource_aware(
             [ToolResourceAccess.shared(WorkspacePath(target.path))],
@@ -112,7 +134,9 @@ class ReadFileTool(Tool):
             execute,
         )
 
-    def _read(self, path: Path, shown: str, arguments: ReadFileArguments) -> ToolOutput:
+    def _read(
+        self, path: Path, shown: str, arguments: ReadFileArguments, dropped: threading.Event
+    ) -> ToolOutput:
         if not arguments.is_ranged:
             media_type, size = _sniff(path, shown)
             if media_type is not None and size > MAX_IMAGE_BYTES:
@@ -123,6 +147,11 @@ class ReadFileTool(Tool):
             if output is not None:
                 self._ledger.record_read(path, content_hash(data))
                 return output
+        document = document_format(data[:DOCUMENT_SNIFF_BYTES], path.name)
+        if document is not None:
+            output = self._document_output(data, document, shown, arguments, dropped)
+            self._ledger.record_read(path, content_hash(data))
+            return output
         try:
             text = TextFile.decode(data)
         except NotText as error:
@@ -131,9 +160,29 @@ class ReadFileTool(Tool):
         self._ledger.record_read(path, content_hash(data))
         return output
 
+    def _document_output(
+        self,
+        data: bytes,
+        document: DocumentFormat,
+        shown: str,
+        arguments: ReadFileArguments,
+        dropped: threading.Event,
+    ) -> ToolOutput:
+        from rho_core.tools.documents.extraction import extract_document
+        from rho_core.tools.documents.view import document_output
+
+        return document_output(
+            extract_document(data, document, shown, dropped=dropped),
+            shown,
+            _metadata(shown, arguments),
+            offset=arguments.offset,
+            limit=arguments.limit,
+            max_bytes=self._max_output_bytes,
+        )
+
     def _text_output(self, file: TextFile, shown: str, arguments: ReadFileArguments) -> ToolOutput:
         view = window_view(
-            shown,
+            self._header(shown, file.view_text),
             content_lines(file.view_text),
             offset=arguments.offset,
             limit=arguments.limit,

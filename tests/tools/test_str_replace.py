@@ -133,6 +133,10 @@ async def test_several_matches_are_refused_with_their_lines(session: FileSession
     error = await refuse(session, "x=1", "x=9")
     assert "ambiguous match: found 2 occurrence(s)" in error.message
     assert "lines 1, 3" in error.message
+    session.put("f.txt", "\n}\n}\n")
+    error = await refuse(session, "\n}\n", "\n")
+    assert "ambiguous match: found 2 occurrence(s)" in error.message
+    session.put("f.txt", "x=1\ny=2\nx=1\n")
     error = await refuse(session, "x=1 ", "x=9")
     assert "missing match: found 0 occurrence(s)" in error.message
     assert "line 1, line 3" in error.message

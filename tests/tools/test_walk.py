@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rho_core.tools.search.ignore import compile_rules
+from rho_core.tools.search.ignore import IgnoreRules, RuleFile, compile_rules
 from rho_core.tools.search.walk import StopReason, Walk
 
 
@@ -175,3 +175,23 @@ def test_hostile_rules_never_raise(rules: list[str], path: str) -> None:
     spec = compile_rules(rules)
     if spec is not None:
         assert spec.check_file(path or "x").include in (True, False, None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.text("ab*?[]!/\\. #é", max_size=8), max_size=5),
+    st.lists(st.text("ab.é\n", min_size=1, max_size=4), min_size=1, max_size=5),
+    st.sampled_from(["/r", "/r/a", "/r/a/b"]),
+)
+@pytest.mark.clause("T13.4")
+def test_a_directory_of_which_no_rule_may_speak_has_no_verdicts(
+    rules: list[str], names: list[str], directory: str
+) -> None:
+    spec = compile_rules(rules)
+    if spec is None:
+        return
+    found = IgnoreRules("/r/", None, RuleFile(spec), None)
+    shown = [name + "/" if index % 2 else name for index, name in enumerate(names)]
+    if not found.may_decide(directory, shown):
+        for index, name in enumerate(names):
+            assert found.verdict(f"{directory}/{name}", bool(index % 2)) is None

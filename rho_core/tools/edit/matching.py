@@ -45,6 +45,10 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool, shown: str
             f"missing match: found 0 occurrence(s) of old_string in {shown}; nothing was changed. "
             + describe_missing(normal, needle)
         )
+    if len(starts) == 1 and not replace_all:
+        # a second place that overlaps the first is a second place all the same
+        overlapping = normal.find(needle, starts[0] + 1)
+        starts += [overlapping] if overlapping >= 0 else []
     if len(starts) > 1 and not replace_all:
         raise ToolError.execution(_ambiguous(normal, starts, shown))
     if needle == wanted:

@@ -61,17 +61,20 @@ _TOLERANCES = (
 )
 
 
-def describe_missing(text: str, needle: str) -> str:
-    """One or two sentences and the nearest rows; `text` and `needle` have `\\n` endings only."""
+def describe_missing(text: str, needle: str, *, name: str = "old_string") -> str:
+    """One or two sentences and the nearest rows; `text` and `needle` have `\\n` endings only.
+
+    `name` is what the needle is called.
+    """
     if not text:
         return "The file is empty."
-    rewritten = _rewritten(text, needle)
+    rewritten = _rewritten(text, needle, name)
     if rewritten:
         return rewritten
     lines = text.split("\n")[:_MAX_SCANNED_LINES]
     wanted = _core_lines(needle)
     if not wanted:
-        return "old_string is only white space; name the lines around it."
+        return f"{name} is only white space; name the lines around it."
     for tolerance in _TOLERANCES:
         starts = _tolerant_starts(lines, wanted, tolerance.simplify)
         if starts:
@@ -82,19 +85,19 @@ def describe_missing(text: str, needle: str) -> str:
     return _candidates(lines, [similar], len(wanted), "it is only similar")
 
 
-def _rewritten(text: str, needle: str) -> str | None:
+def _rewritten(text: str, needle: str, name: str) -> str | None:
     """Typical slips of the caller that explain the failure completely."""
     if _ROW_NUMBER.match(needle) and _ROW_NUMBER.sub("", needle) in text:
-        return "old_string repeats the row numbers of a view; leave them out."
+        return f"{name} repeats the row numbers of a view; leave them out."
     unescaped = re.sub(r"\\[nt\"'\\]", lambda match: _ESCAPED[match.group()], needle)
     if unescaped != needle and unescaped in text:
         return (
-            'old_string holds escapes such as \\n or \\" as two characters where the file holds '
+            f'{name} holds escapes such as \\n or \\" as two characters where the file holds '
             "the character itself."
         )
     if needle.strip("\n") != needle and needle.strip("\n") and needle.strip("\n") in text:
         line = text.count("\n", 0, text.find(needle.strip("\n"))) + 1
-        return f"Line {line} matches except for the line breaks at the ends of old_string."
+        return f"Line {line} matches except for the line breaks at the ends of {name}."
     return None
 
 

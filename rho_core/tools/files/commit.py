@@ -62,6 +62,7 @@ class FileCommit:
         should_stop: Asked just before the first change that others can see.
         on_step: Called before each step; an `OSError` from it counts as that step's failure.
         like: For a new file, an existing one whose mode, owner and attributes it takes.
+        temporary: The name of the temporary file, beside the path; None: a new one.
     """
 
     path: Path
@@ -72,6 +73,7 @@ class FileCommit:
     should_stop: Callable[[], bool] = never
     on_step: Callable[[CommitStep], None] = ignore_step
     like: Path | None = None
+    temporary: Path | None = None
 
     def stop_if_asked(self) -> None:
         """Raise the cancelled tool error if the call was cancelled."""

@@ -25,7 +25,7 @@ OMITTED = "Diff omitted:"
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class Block:
     """A replaced run: lines [old_start, old_end) became lines [new_start, new_end)."""
 
     old_start: int
@@ -43,25 +43,36 @@ class FileDiff:
     removed: int
 
 
-def diff_texts(path: str, before: str | None, after: str) -> FileDiff:
+def diff_texts(
+    path: str, before: str | None, after: str, *, old_path: str | None = None
+) -> FileDiff:
     """The diff from `before` (None: the file is new) to `after`. `path` is a display path (9.2).
 
-    Lines end at `\\n` only, so a changed line ending is a change. Deterministic unless the time
-    budget runs out, where a stretch that is still open is shown as replaced.
+    `old_path` is where a moved file was; a move is a change even if the content stays. Lines end
+    at `\\n` only, so a changed line ending is a change. Deterministic unless the time budget runs
+    out, where a stretch that is still open is shown as replaced.
     """
-    if before == after:
+    if before == after and old_path in (None, path):
         return FileDiff(NO_CHANGES, 0, 0)
     old = _lines(before or "")
     new = _lines(after)
-    blocks = _changed_blocks(old, new)
+    blocks = changed_blocks(old, new)
     added = sum(block.new_end - block.new_start for block in blocks)
     removed = sum(block.old_end - block.old_start for block in blocks)
-    header = [f"--- {'/dev/null' if before is None else f'a/{path}'}", f"+++ b/{path}"]
+    source = "/dev/null" if before is None else f"a/{old_path or path}"
+    header = [f"--- {source}", f"+++ b/{path}"]
     rows, complete = _render(old, new, blocks)
     text = "\n".join([*header, *rows]) + "\n"
     if not complete:
         text += f"\n{OMITTED} the rest of a large change (+{added} -{removed} lines in all)\n"
     return FileDiff(text, added, removed)
+
+
+def joined_diffs(diffs: Sequence[FileDiff], separator: str) -> FileDiff:
+    """The diffs of several files as one (9.4); files without changes are left out."""
+    texts = [diff.text.removesuffix("\n") for diff in diffs if diff.text != NO_CHANGES]
+    text = separator.join(texts) + "\n" if texts else NO_CHANGES
+    return FileDiff(text, sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))
 
 
 def omitted_diff(reason: str, *, added: int = 0) -> FileDiff:
@@ -76,21 +87,22 @@ def _lines(text: str) -> list[str]:
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
-def _changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
+def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+    """The replaced runs between two lists of lines, in order, with equal lines between them."""
     deadline = time.monotonic() + _TIME_BUDGET_SECONDS
-    merged: list[_Block] = []
+    merged: list[Block] = []
     for block in _trim_and_split(old, new, deadline):
         if merged and (merged[-1].old_end, merged[-1].new_end) == (
             block.old_start,
             block.new_start,
         ):
             last = merged.pop()
-            block = _Block(last.old_start, block.old_end, last.new_start, block.new_end)
+            block = Block(last.old_start, block.old_end, last.new_start, block.new_end)
         merged.append(block)
     return merged
 
 
-def _trim_and_split(old: Sequence[str], new: Sequence[str], deadline: float) -> Iterator[_Block]:
+def _trim_and_split(old: Sequence[str], new: Sequence[str], deadline: float) -> Iterator[Block]:
     """Cut equal ends off, then split at lines that are unique on both sides (patience)."""
     start, old_end, new_end = _trim(old, new, 0, len(old), 0, len(new))
     if start == old_end and start == new_end:
@@ -100,7 +112,7 @@ def _trim_and_split(old: Sequence[str], new: Sequence[str], deadline: float) -> 
         *_anchors(old, new, start, old_end, new_end),
         (old_end, new_end),
     ]:
-        yield from _gap(old, new, _Block(old_at, old_anchor, new_at, new_anchor), deadline)
+        yield from _gap(old, new, Block(old_at, old_anchor, new_at, new_anchor), deadline)
         old_at, new_at = old_anchor + 1, new_anchor + 1
 
 
@@ -155,7 +167,7 @@ def _anchors(
     return chain[::-1]
 
 
-def _gap(old: Sequence[str], new: Sequence[str], gap: _Block, deadline: float) -> Iterator[_Block]:
+def _gap(old: Sequence[str], new: Sequence[str], gap: Block, deadline: float) -> Iterator[Block]:
     """The changes between two anchors: exact where that is cheap, else the whole stretch."""
     common, old_end, new_end = _trim(
         old, new, gap.old_start, gap.old_end, gap.new_start, gap.new_end
@@ -165,18 +177,18 @@ def _gap(old: Sequence[str], new: Sequence[str], gap: _Block, deadline: float) -
         return
     cells = (old_end - old_start) * (new_end - new_start)
     if cells == 0 or cells > _MAX_GAP_CELLS or time.monotonic() > deadline:
-        yield _Block(old_start, old_end, new_start, new_end)
+        yield Block(old_start, old_end, new_start, new_end)
         return
     matcher = difflib.SequenceMatcher(
         None, old[old_start:old_end], new[new_start:new_end], autojunk=False
     )
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag != "equal":
-            yield _Block(old_start + i1, old_start + i2, new_start + j1, new_start + j2)
+            yield Block(old_start + i1, old_start + i2, new_start + j1, new_start + j2)
 
 
 def _render(
-    old: Sequence[str], new: Sequence[str], blocks: Sequence[_Block]
+    old: Sequence[str], new: Sequence[str], blocks: Sequence[Block]
 ) -> tuple[list[str], bool]:
     """The rows of all hunks, and whether everything fitted into the size limit."""
     rows: list[str] = []
@@ -195,7 +207,7 @@ def _render(
 
 
 def _hunk_body(
-    old: Sequence[str], new: Sequence[str], hunk: Sequence[_Block], room: int
+    old: Sequence[str], new: Sequence[str], hunk: Sequence[Block], room: int
 ) -> tuple[list[str], int, int, bool]:
     """Rows of one hunk with how many old and new lines they cover; stops when `room` is used up."""
     rows: list[str] = []
@@ -214,7 +226,7 @@ def _hunk_body(
 
 
 def _signed(
-    old: Sequence[str], new: Sequence[str], hunk: Sequence[_Block]
+    old: Sequence[str], new: Sequence[str], hunk: Sequence[Block]
 ) -> Iterator[tuple[str, str]]:
     at = max(0, hunk[0].old_start - CONTEXT_LINES)
     for block in hunk:
@@ -229,8 +241,8 @@ def _signed(
         yield " ", old[index]
 
 
-def _hunks(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
-    hunk: list[_Block] = []
+def _hunks(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    hunk: list[Block] = []
     for block in blocks:
         if hunk and block.old_start - hunk[-1].old_end > 2 * CONTEXT_LINES:
             yield hunk

@@ -21,6 +21,7 @@ from rho_core.tools.files.commit import CommitStep
 PREFIX = ".rho-commit-"
 MANIFEST = "manifest.json"
 DONE = "done.json"
+UNFINISHED = "unfinished.json"
 LOCK = "lock"
 
 
@@ -28,15 +29,15 @@ LOCK = "lock"
 class JournalEntry:
     """One file of a change; hashes are of the exact bytes, None where there is no file.
 
-    `made` are the directories that have to be made for a new file, `aside` is the name under
-    which a removed file waits, `original` the content to keep a copy of.
+    `made` are the directories that have to be made for a new file, `hidden` is the name under
+    which new content is staged or a removed file waits, `original` the content to keep a copy of.
     """
 
     path: Path
     before: str | None
     after: str | None
+    hidden: Path
     made: tuple[Path, ...] = ()
-    aside: Path | None = None
     original: bytes | None = None
 
 
@@ -96,7 +97,7 @@ class Journal:
     def keep(self) -> None:
         """Leave the record where it is, for people: the change could be neither done nor undone."""
         # recovery must not try again what failed: it would do so behind somebody's back
-        (self.folder / MANIFEST).replace(self.folder / "unfinished.json")
+        (self.folder / MANIFEST).replace(self.folder / UNFINISHED)
         os.close(self._lock)
 
 
@@ -146,7 +147,7 @@ def _open_abandoned(folder: Path) -> FoundJournal | None:
             if (folder / name).exists():
                 rows = json.loads((folder / name).read_bytes())["files"]
                 return FoundJournal(folder, tuple(_entry(row) for row in rows), is_done, lock)
-        if (folder / "unfinished.json").exists():
+        if (folder / UNFINISHED).exists():
             os.close(lock)
             return None
         return FoundJournal(folder, (), True, lock)  # died before anything was changed
@@ -161,20 +162,20 @@ def _row(entry: JournalEntry) -> dict[str, object]:
         "before": entry.before,
         "after": entry.after,
         "made": [str(directory) for directory in entry.made],
-        "aside": None if entry.aside is None else str(entry.aside),
+        "hidden": str(entry.hidden),
     }
 
 
 def _entry(row: dict[str, object]) -> JournalEntry:
-    before, after, aside, made = row["before"], row["after"], row["aside"], row["made"]
+    before, after, made = row["before"], row["after"], row["made"]
     if not isinstance(made, list):
         raise TypeError("made is no list")
     return JournalEntry(
         Path(str(row["path"])),
         None if before is None else str(before),
         None if after is None else str(after),
+        Path(str(row["hidden"])),
         tuple(Path(str(directory)) for directory in made),
-        None if aside is None else Path(str(aside)),
     )
 
 

@@ -41,6 +41,7 @@ from rho_core.tools.files.reading import MAX_FILE_BYTES, chunks, open_regular
 from rho_core.tools.files.replace import commit_file
 from rho_core.tools.files.resolve import revalidate
 from rho_core.tools.files.text import content_hash
+from rho_core.tools.files.view_header import HeaderStyle, plain_header
 
 CLEANUP_SECONDS = 5.0
 
@@ -86,12 +87,13 @@ class MutationSettings:
     """What a host chooses for the tools that change files.
 
     `recovery_dir` is where copies lie while a file has to be rewritten in place, such as the
-    session's own folder; None means beside the file.
+    session's own folder; None means beside the file. `header` introduces views of files.
     """
 
     ledger: FileLedger
     max_output_bytes: int = 64_000
     recovery_dir: Path | None = None
+    header: HeaderStyle = plain_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ class FileMutation:
         # than the head and tail that 11.8 shows
         is_short = len(lines) <= SNAPSHOT_HEAD + SNAPSHOT_TAIL
         view = snapshot_view(
-            self.shown,
+            self.settings.header(self.shown, proposal.view_text),
             lines,
             () if is_short else proposal.focus,
             max_bytes=budget - len(head.encode()),

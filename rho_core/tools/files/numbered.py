@@ -84,12 +84,16 @@ def snapshot_view(
     focus: Iterable[int] = (),
     *,
     max_bytes: int = 64_000,
+    context: int = SNAPSHOT_CONTEXT,
 ) -> NumberedView:
-    """A bounded picture of a file: the lines around `focus`, else head and tail (3.6–3.8)."""
+    """A bounded picture of a file: the lines around `focus`, else head and tail (3.6–3.8).
+
+    `context` is how many lines around each focus line are shown.
+    """
     total = len(lines)
     if not total:
         return NumberedView(header, 0, 0, 0)
-    chosen = _focused(total, focus) or _head_and_tail(total)
+    chosen = _focused(total, focus, context) or _head_and_tail(total)
     rows: list[str] = []
     room = max_bytes - len(header.encode()) - _FOOTER_RESERVE
     shown = 0
@@ -106,7 +110,8 @@ def snapshot_view(
         shown += 1
     text = "\n".join([header, *rows])
     if shown < total:
-        text += f"\n\n[{shown} of {total} lines shown; read_file shows the rest]"
+        seen = f"{shown} of {total} lines shown, within {chosen[0]}-{previous} of {total}"
+        text += f"\n\n[{seen}; read_file shows the rest]"
     return NumberedView(text, chosen[0], previous, total)
 
 
@@ -142,13 +147,13 @@ def _head_and_tail(total: int) -> list[int]:
     return [*range(1, SNAPSHOT_HEAD + 1), *range(total - SNAPSHOT_TAIL + 1, total + 1)]
 
 
-def _focused(total: int, focus: Iterable[int]) -> list[int]:
+def _focused(total: int, focus: Iterable[int], context: int) -> list[int]:
     wanted = sorted({line for line in focus if 1 <= line <= total})
     numbers = sorted(
         {
             near
             for line in wanted
-            for near in range(line - SNAPSHOT_CONTEXT, line + SNAPSHOT_CONTEXT + 1)
+            for near in range(line - context, line + context + 1)
             if 1 <= near <= total
         }
     )

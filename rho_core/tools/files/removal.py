@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,11 +21,6 @@ from rho_core.tools.files.replace import require_expected
 _CANNOT_LINK = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}
 )
-
-
-def aside_name(path: Path) -> Path:
-    """A new hidden name beside `path`."""
-    return path.parent / f".rho-removed-{secrets.token_hex(8)}.tmp"
 
 
 def set_aside(removal: FileCommit, aside: Path) -> None:
@@ -72,9 +66,7 @@ def _take(removal: FileCommit, action: Callable[[], object], step: CommitStep) -
             removal.on_step(CommitStep.LOCK)
             with locked_file(removal.path, removal.shown) as descriptor:
                 if not os.fstat(descriptor).st_mode & 0o222:
-                    raise ToolError.execution(
-                        f"{removal.shown} is read-only; it was left as it is"
-                    )
+                    raise ToolError.execution(f"{removal.shown} is read-only; it was left as it is")
                 removal.on_step(CommitStep.READ)
                 require_expected(removal, descriptor)
                 removal.stop_if_asked()

@@ -145,11 +145,16 @@ def _install(commit: FileCommit, temporary: Path) -> None:
         temporary.replace(commit.path)
 
 
+def temporary_name(path: Path) -> Path:
+    """A new hidden name beside `path`."""
+    return path.parent / f".rho-{secrets.token_hex(8)}.tmp"
+
+
 @contextmanager
 def _temporary(commit: FileCommit, mode: int) -> Iterator[Path]:
     """An empty new file beside the target, gone afterwards unless it was renamed."""
     directory = commit.path.parent
-    temporary = directory / f".rho-{secrets.token_hex(8)}.tmp"
+    temporary = commit.temporary or temporary_name(commit.path)
     try:
         commit.on_step(CommitStep.CREATE_TEMPORARY)
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))

@@ -8,8 +8,9 @@ somebody else has changed since: that is left alone and named.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rho_core.errors import ToolError
@@ -19,8 +20,8 @@ from rho_core.tools.files.in_place import NotRestored
 from rho_core.tools.files.journal import Journal, JournalEntry
 from rho_core.tools.files.ledger import StaleFile, stale_file
 from rho_core.tools.files.reading import chunks, open_regular, os_error
-from rho_core.tools.files.removal import aside_name, bring_back, remove_file, set_aside
-from rho_core.tools.files.replace import commit_file, remove_empty
+from rho_core.tools.files.removal import bring_back, remove_file, set_aside
+from rho_core.tools.files.replace import commit_file, remove_empty, temporary_name
 from rho_core.tools.files.text import content_hash
 
 
@@ -79,7 +80,7 @@ class _Applied:
 
     change: FileChange
     made: tuple[Path, ...]
-    aside: Path | None
+    hidden: Path
 
 
 @dataclass(slots=True)
@@ -94,22 +95,20 @@ class _Transaction:
     def __init__(self, changes: Sequence[FileChange], options: TransactionOptions) -> None:
         self._changes = changes
         self._options = options
-        self._asides = [
-            aside_name(change.path) if change.after is None else None for change in changes
-        ]
+        self._hidden = [temporary_name(change.path) for change in changes]
         self._applied: list[_Applied] = []
 
     def run(self) -> list[str]:
         journal = self._begin()
         try:
-            for change, aside in zip(self._changes, self._asides, strict=True):
-                made = self._apply(change, aside)
-                self._applied.append(_Applied(change, made, aside))
+            for change, hidden in zip(self._changes, self._hidden, strict=True):
+                made = self._apply(change, hidden)
+                self._applied.append(_Applied(change, made, hidden))
             try:
                 journal.commit()
             except OSError as error:
                 raise os_error("finish the change of", self._changes[0].shown, error) from None
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 — no half change stays
             raise self._rolled_back(error, journal) from None
         notes = self._drop_asides()
         journal.discard()
@@ -122,11 +121,11 @@ class _Transaction:
                 change.path,
                 _digest(change.before),
                 _digest(change.after),
+                hidden,
                 _missing_parents(change.path),
-                aside,
                 change.before if change.after is not None else None,
             )
-            for change, aside in zip(self._changes, self._asides, strict=True)
+            for change, hidden in zip(self._changes, self._hidden, strict=True)
         ]
         try:
             return Journal.begin(parent, entries, self._options.on_step)
@@ -138,22 +137,24 @@ class _Transaction:
         except OSError as error:
             raise os_error("keep recoverable copies of", self._changes[0].shown, error) from None
 
-    def _apply(self, change: FileChange, aside: Path | None) -> tuple[Path, ...]:
-        if aside is not None:
-            set_aside(_removal(change, self._options), aside)
+    def _apply(self, change: FileChange, hidden: Path) -> tuple[Path, ...]:
+        if change.after is None:
+            set_aside(_removal(change, self._options), hidden)
             return ()
-        return commit_file(_writing(change, self._options))
+        return commit_file(replace(_writing(change, self._options), temporary=hidden))
 
     def _drop_asides(self) -> list[str]:
         """Remove what was set aside; the change is complete whether or not that works."""
         notes = []
-        for aside in filter(None, self._asides):
+        for change, hidden in zip(self._changes, self._hidden, strict=True):
+            if change.after is not None:
+                continue
             try:
                 self._options.on_step(CommitStep.REMOVE)
-                aside.unlink()
+                hidden.unlink()
             except OSError as error:
                 reason = visible_name(error.strerror or type(error).__name__)
-                notes.append(f"note: could not remove {visible_name(str(aside))}: {reason}")
+                notes.append(f"note: could not remove {visible_name(str(hidden))}: {reason}")
         return notes
 
     def _rolled_back(self, error: BaseException, journal: Journal) -> BaseException:
@@ -172,12 +173,12 @@ class _Transaction:
         if failure.paths:
             reasons = "".join(f"; {reason}" for reason in dict.fromkeys(failure.reasons))
             listed = ", ".join(sorted(failure.paths))
-            error.args = (
-                f"{error.message}{reasons}; rollback incomplete; unrecovered paths: {listed}{kept}",
-            )
-        elif self._applied:
-            error.args = (f"{error.message}; applied changes were rolled back",)
-        return _with_message(error)
+            said = f"{reasons}; rollback incomplete; unrecovered paths: {listed}{kept}"
+            return ToolError(error.tool_kind, error.message.removesuffix(".") + said)
+        if self._applied:
+            said = "; applied changes were rolled back"
+            return ToolError(error.tool_kind, error.message.removesuffix(".") + said)
+        return error
 
     def _kept(self, journal: Journal) -> str:
         folder = visible_name(str(journal.folder))
@@ -190,8 +191,8 @@ class _Transaction:
     def _undo(self, applied: _Applied, failure: _Failure) -> None:
         change = applied.change
         try:
-            if applied.aside is not None:
-                bring_back(_removal(change, self._options), applied.aside)
+            if change.after is None:
+                bring_back(_removal(change, self._options), applied.hidden)
             elif change.before is None:
                 remove_file(_undoing(change, self._options))
             else:
@@ -248,7 +249,7 @@ def _undoing(change: FileChange, options: TransactionOptions) -> FileCommit:
 def _verify(change: FileChange) -> None:
     """Raise `StaleFile` unless the file is there, or missing, exactly as planned (12.20)."""
     if change.before is None:
-        if change.path.exists(follow_symlinks=False):
+        if os.path.lexists(change.path):
             raise stale_file(change.shown)
         return
     digest = hashlib.sha256()
@@ -267,7 +268,7 @@ def _missing_parents(path: Path) -> tuple[Path, ...]:
     """The directories that have to be made for `path`, from the top down."""
     missing: list[Path] = []
     for parent in path.parents:
-        if parent.exists():
+        if parent.is_dir():
             break
         missing.append(parent)
     return tuple(reversed(missing))

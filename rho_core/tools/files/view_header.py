@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 _FNV_OFFSET = 0x811C9DC5
 _FNV_PRIME = 0x01000193
-_MASK = 0xFFFF
 
 #: Gives the header of a view: display path and whole text (with its byte order mark) to one line.
 HeaderStyle = Callable[[str, str], str]
@@ -28,9 +27,9 @@ def tagged_header(shown: str, text: str) -> str:
 
 def file_tag(text: str) -> str:
     """Four upper-case hexadecimal digits: FNV-1a over the lines without trailing blanks (3.10)."""
-    lines = (line.rstrip(" \t\r") for line in text.split("\n"))
+    data = "\n".join([line.rstrip(" \t\r") for line in text.split("\n")])
     # only the low 16 bits are kept, and they depend on no higher bit: small numbers are faster
-    tag = _FNV_OFFSET & _MASK
-    for byte in "\n".join(lines).encode("utf-8", "surrogatepass"):
-        tag = ((tag ^ byte) * (_FNV_PRIME & _MASK)) & _MASK
+    tag, prime = _FNV_OFFSET & 0xFFFF, _FNV_PRIME & 0xFFFF
+    for byte in data.encode("utf-8", "surrogatepass"):
+        tag = (tag ^ byte) * prime & 0xFFFF
     return f"{tag:04X}"

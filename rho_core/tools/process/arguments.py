@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from rho_core.tools.arguments import ToolArguments
-from rho_core.tools.shell.arguments import BashArguments
+from rho_core.tools.shell.arguments import executable_text, positive_seconds
 
 MAX_WAIT_SECONDS = 30
 _ACTIONS = ("start", "poll", "stop")
@@ -17,7 +17,6 @@ _KEYS = {
     "poll": ("process_id", "cursor", "wait_seconds"),
     "stop": ("process_id",),
 }
-_SHELL = BashArguments.model_fields
 
 
 def _action(value: str) -> str:
@@ -46,12 +45,12 @@ class ProcessArguments(ToolArguments):
     ]
     command: Annotated[
         str | None,
-        AfterValidator(lambda command: None if command is None else _check_command(command)),
+        AfterValidator(lambda command: None if command is None else executable_text(command)),
         Field(description="start: the command text, passed to the shell unchanged."),
     ] = None
     timeout_seconds: Annotated[
         int | None,
-        AfterValidator(lambda seconds: None if seconds is None else _check_timeout(seconds)),
+        AfterValidator(lambda seconds: None if seconds is None else positive_seconds(seconds)),
         Field(
             description="start: stop the process after this many seconds.",
             json_schema_extra={"minimum": 1},
@@ -84,15 +83,3 @@ class ProcessArguments(ToolArguments):
             named = ", ".join(f"'{name}'" for name in sorted(foreign))
             raise ValueError(f"{self.action} does not take {named}")
         return self
-
-
-def _check_command(command: str) -> str:
-    from rho_core.tools.shell.arguments import executable_text
-
-    return executable_text(command)
-
-
-def _check_timeout(seconds: int) -> int:
-    from rho_core.tools.shell.arguments import positive_seconds
-
-    return positive_seconds(seconds)

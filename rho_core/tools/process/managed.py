@@ -56,6 +56,7 @@ class ManagedProcess:
         *,
         command_text: str,
         timeout_seconds: float | None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.id = id
         self.owner = owner
@@ -64,6 +65,7 @@ class ManagedProcess:
         self.is_observed = False
         self._lock = threading.Lock()
         self._listeners: dict[object, Callable[[], object]] = {}
+        self._clock = clock
         self._stopwatch = supervisor.stopwatch
         self._started = self._stopwatch()
         self._status = ProcessStatus(ProcessState.STARTING, 0.0)
@@ -150,7 +152,7 @@ class ManagedProcess:
             self._finish(ProcessState.EXITED, exit_code=ended.exit_code, detail=detail)
 
     def _finish(self, state: ProcessState, *, exit_code: int | None = None, detail: str) -> None:
-        self.finished_at = time.monotonic()
+        self.finished_at = self._clock()
         seconds = self._stopwatch() - self._started
         self._become(ProcessStatus(state, seconds, exit_code, detail))
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from rho_core.authority.capabilities import ProcessExecution
 from rho_core.cancellation import CancellationToken
 from rho_core.errors import ToolError
-from rho_core.tools.process.managed import ManagedProcess
+from rho_core.tools.process.managed import ManagedProcess, ProcessState
 from rho_core.tools.process.notice import ProcessNotice, notice_of
 from rho_core.tools.process.output import RETAINED_BYTES, RETAINED_PIECES, ProcessOutput
 from rho_core.tools.shell.processes import CLOSE_DEADLINE, ShellSupervisor
@@ -84,7 +84,7 @@ class ProcessManager:
             while process.is_live:
                 changed.clear()
                 left = deadline - time.monotonic()
-                if left <= 0 and process.status.state != "starting":
+                if left <= 0 and process.status.state is not ProcessState.STARTING:
                     break
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), max(left, 0.05))
@@ -198,6 +198,7 @@ class ProcessManager:
                 ProcessOutput(max_bytes=max_bytes, max_pieces=max_pieces),
                 command_text=execution.shell_command or "",
                 timeout_seconds=execution.limits.timeout_seconds,
+                clock=self._clock,
             )
             self._records[process.id] = process
         return process

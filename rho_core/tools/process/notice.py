@@ -11,6 +11,8 @@ from rho_core.tools.process.output import OutputWindow
 from rho_core.tools.shell.report import exit_code_text
 from rho_core.tools.shell.terminal_text import plain_text
 
+#: How every notice begins; a host may use it to tell a notice from what a person wrote.
+NOTICE_HEAD = "Background processes have ended since the last turn (this is no user input):"
 MAX_NOTICE_BYTES = 16 * 1024
 MAX_EXCERPT_BYTES = 4 * 1024
 _COMMAND_CHARACTERS = 200
@@ -64,6 +66,11 @@ class ProcessNotice:
     text: str
     processes: tuple[ManagedProcess, ...]
 
+    @property
+    def summary(self) -> str:
+        """The same for people, a line each."""
+        return "\n".join(f"background process {_ended(process)}" for process in self.processes)
+
     def restore(self) -> None:
         """The notice did not arrive: these processes are to be told of again."""
         for process in self.processes:
@@ -75,8 +82,7 @@ def notice_of(finished: Sequence[ManagedProcess]) -> ProcessNotice:
 
     What does not fit is counted, never left out silently.
     """
-    sections = ["Background processes have ended since the last turn (this is no user input):"]
-    sections += [_ended_line(process) for process in finished]
+    sections = [NOTICE_HEAD, *(f"- {process.id} {_ended(process)}" for process in finished)]
     text = truncate_utf8("\n".join(sections), MAX_NOTICE_BYTES - _OMITTED_RESERVE)
     omitted = 0
     for process in finished:
@@ -93,14 +99,14 @@ def notice_of(finished: Sequence[ManagedProcess]) -> ProcessNotice:
     return ProcessNotice(text, tuple(finished))
 
 
-def _ended_line(process: ManagedProcess) -> str:
+def _ended(process: ManagedProcess) -> str:
     status = process.status
     command = " ".join(process.command_text.split())
     if len(command) > _COMMAND_CHARACTERS:
         command = f"{command[:_COMMAND_CHARACTERS]}…"
     code = f", exit code {exit_code_text(status.exit_code)}" if has_exit_line(status) else ""
     detail = f", {status.detail}" if status.detail else ""
-    return f"- {process.id} {status.state.value}{code}{detail}: {command}"
+    return f"{status.state.value}{code}{detail}: {command}"
 
 
 def _excerpt(process: ManagedProcess) -> str:

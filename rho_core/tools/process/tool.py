@@ -172,7 +172,7 @@ class ProcessTool(Tool):
     def _snapshot(self, process: ManagedProcess, cursor: int) -> ToolOutput:
         status = process.status  # before the output: a terminal state has all of it
         window = process.output.window(cursor, self._max_output_bytes - _HEAD_RESERVE)
-        if status.state.is_terminal and not window.pending:
+        if status.state.is_terminal:
             process.is_observed = True
         facts: dict[str, Any] = {
             "process_id": process.id,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.errors import ToolError
@@ -21,6 +23,7 @@ from rho_core.tooling.values import ToolMetadata, ToolOperation
 from rho_core.tools.search.globs import PathGlob
 from rho_core.tools.search.grep_report import FileHits, GrepReport, OutputMode
 from rho_core.tools.search.regex import LineMatcher
+from rho_core.tools.search.ripgrep import RipgrepSieve
 from rho_core.tools.search.tree_tool import (
     IsCancelled,
     SearchReport,
@@ -28,6 +31,9 @@ from rho_core.tools.search.tree_tool import (
     search_plan,
 )
 from rho_core.tools.search.walk import Walk, WalkedFile
+
+if TYPE_CHECKING:
+    from rho_core.tools.search.arguments import GrepArguments
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
 SNIFF_BYTES = 8 * 1024
@@ -48,6 +54,7 @@ class GrepTool(Tool):
 
     Args:
         header: How a file is introduced in content mode; by default its path (15.6).
+        ripgrep: An `rg` that may be run, see `find_ripgrep`; the results are the same without.
     """
 
     def __init__(
@@ -56,9 +63,11 @@ class GrepTool(Tool):
         max_output_bytes: int = 64_000,
         header: HeaderStyle | None = None,
         use_global_excludes: bool = True,
+        ripgrep: Path | None = None,
     ) -> None:
         self._max_output_bytes = max_output_bytes
         self._header = header
+        self._ripgrep = ripgrep
         self._use_global_excludes = use_global_excludes
 
     def spec(self) -> ToolSpec:
@@ -112,9 +121,21 @@ class GrepTool(Tool):
                 max_output_bytes=self._max_output_bytes,
                 header=self._header,
             )
-            return search_tree(walk, matcher, glob, report)
+            return search_tree(walk, matcher, glob, report, self._sieve(arguments, root))
 
         return await search_plan("grep", arguments.path, context, search)
+
+    def _sieve(self, arguments: GrepArguments, root: SearchRoot) -> RipgrepSieve | None:
+        if self._ripgrep is None:
+            return None
+        return RipgrepSieve.create(
+            self._ripgrep,
+            arguments.pattern,
+            root=root.path,
+            literal=arguments.literal,
+            case_sensitive=arguments.case_sensitive,
+            max_file_bytes=MAX_FILE_BYTES,
+        )
 
 
 def _output_mode(value: str) -> OutputMode:
@@ -126,22 +147,31 @@ def _output_mode(value: str) -> OutputMode:
 
 
 def search_tree(
-    walk: Walk, matcher: LineMatcher, glob: PathGlob | None, report: GrepReport
+    walk: Walk,
+    matcher: LineMatcher,
+    glob: PathGlob | None,
+    report: GrepReport,
+    sieve: RipgrepSieve | None = None,
 ) -> SearchReport:
     """Walk, search and report. Blocking."""
-    for file in walk.files():
-        if glob is not None and not glob.matches(file.relative):
-            continue
-        content = _read_text(file, report)
-        if content is None:
-            continue
-        hits = _search_file(walk, matcher, content, report)
-        if hits.total and is_utf8(content):
-            reason = report.add(file, content, hits)
-            if reason is not None:
-                walk.stopped = reason
-        if walk.stopped is not None:
-            break
+    files = walk.files()
+    if glob is not None:
+        files = (file for file in files if glob.matches(file.relative))
+    with contextlib.ExitStack() as on_end:
+        if sieve is not None:
+            # closed early, it ends what ripgrep still looks at
+            files = on_end.enter_context(contextlib.closing(sieve.sift(files, walk)))
+        for file in files:
+            content = _read_text(file, report)
+            if content is None:
+                continue
+            hits = _search_file(walk, matcher, content, report)
+            if hits.total and is_utf8(content):
+                reason = report.add(file, content, hits)
+                if reason is not None:
+                    walk.stopped = reason
+            if walk.stopped is not None:
+                break
     return report.finish(walk)
 
 

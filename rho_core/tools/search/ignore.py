@@ -8,17 +8,47 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re2
     from pathspec import GitIgnoreSpec
 
 MAX_RULE_BYTES = 256 * 1024
 MAX_RULES = 5_000
+_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
+
+
+class RuleFile:
+    """The rules of one file."""
+
+    def __init__(self, spec: GitIgnoreSpec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def screen(self) -> re2._Regexp[bytes] | None:
+        """Finds in many lines at once whether a rule matches any; None if it cannot be told."""
+        import re2
+
+        options = re2.Options()
+        options.log_errors = False
+        options.never_capture = True
+        # what matches a line by itself matches it among others: these have no look-around
+        sources = [
+            f"(?:{_NAMED_GROUP.sub('(?:', pattern.regex.pattern)})"
+            for pattern in self.spec.patterns
+            if pattern.include is not None and pattern.regex is not None
+        ]
+        try:
+            return re2.compile(f"(?m){'|'.join(sources)}".encode(), options)
+        except (re2.error, UnicodeEncodeError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,34 +57,61 @@ class IgnoreRules:
 
     base: str
     parent: IgnoreRules | None
-    gitignore: GitIgnoreSpec | None
-    ignore: GitIgnoreSpec | None
+    gitignore: RuleFile | None
+    ignore: RuleFile | None
     #: Rules for the whole tree, strongest first, relative to the repository or the search root.
-    general: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    general: tuple[tuple[str, RuleFile], ...] = ()
+    #: All of them, the strongest first, each with what its paths are relative to.
+    ordered: tuple[tuple[str, RuleFile], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        chain: list[IgnoreRules] = []
+        rules: IgnoreRules | None = self
+        while rules is not None:
+            chain.append(rules)
+            rules = rules.parent
+        ordered = [(one.base, one.ignore) for one in chain if one.ignore is not None]
+        ordered += [(one.base, one.gitignore) for one in chain if one.gitignore is not None]
+        object.__setattr__(self, "ordered", (*ordered, *self.general))
 
     def verdict(self, path: str, is_directory: bool) -> bool | None:
         """True: ignored, False: re-included by a `!` rule, None: no rule says anything.
 
         `.ignore` is stronger than `.gitignore`, and deeper rules are stronger than higher ones.
         """
+        if not self.ordered:
+            return None
         shown = path + "/" if is_directory else path
         if not shown.isascii():
             shown = shown.encode("utf-8", "replace").decode()
-        for kind in ("ignore", "gitignore"):
-            rules: IgnoreRules | None = self
-            while rules is not None:
-                spec: GitIgnoreSpec | None = getattr(rules, kind)
-                if spec is not None and shown.startswith(rules.base):
-                    include = spec.check_file(shown[len(rules.base) :]).include
-                    if include is not None:
-                        return include
-                rules = rules.parent
-        for base, spec in self.general:
+        for base, rules in self.ordered:
             if shown.startswith(base):
-                include = spec.check_file(shown[len(base) :]).include
+                include = rules.spec.check_file(shown[len(base) :]).include
                 if include is not None:
                     return include
         return None
+
+    def may_decide(self, directory: str, names: Sequence[str]) -> bool:
+        """Whether `verdict` can say anything of the entries of a directory below.
+
+        `names` are theirs, with a `/` after those of directories. One look at all of them: most
+        directories hold nothing that any rule speaks of.
+        """
+        if not self.ordered:
+            return False
+        below = _base(directory)
+        for base, rules in self.ordered:
+            if not below.startswith(base):
+                continue
+            screen = rules.screen
+            prefix = below[len(base) :]
+            text = prefix + f"\n{prefix}".join(names)
+            # a name with a line feed, of the directory or of an entry, is two lines here
+            if screen is None or text.count("\n") != len(names) - 1:
+                return True
+            if screen.search(text.encode("utf-8", "replace")) is not None:
+                return True
+        return False
 
     def enter(self, directory: str) -> IgnoreRules:
         """The rules below `directory`, an absolute path; these same rules if it adds none."""
@@ -113,11 +170,12 @@ def _is_rule(line: str) -> bool:
     return True
 
 
-def _load(path: str, *, follow: bool = False) -> GitIgnoreSpec | None:
+def _load(path: str, *, follow: bool = False) -> RuleFile | None:
     text = _read(path, follow=follow)
     if not text:
         return None
-    return compile_rules(line.removesuffix("\r") for line in text.split("\n"))
+    spec = compile_rules(line.removesuffix("\r") for line in text.split("\n"))
+    return None if spec is None else RuleFile(spec)
 
 
 def _read(path: str, *, follow: bool = False) -> str:
@@ -156,7 +214,7 @@ def _repository_of(root: Path) -> Path | None:
 
 def _general_rules(
     base: Path, repository: Path | None, use_global_excludes: bool
-) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+) -> tuple[tuple[str, RuleFile], ...]:
     files: list[Path] = []
     if repository is not None:
         files.append(_git_folder(repository) / "info" / "exclude")

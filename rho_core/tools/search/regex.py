@@ -57,7 +57,9 @@ class LineMatcher:
         """The matching lines of a file's bytes, in order. Only `\\n` ends a line (3.1)."""
         if not content:
             return
-        body = content.replace(b"\r\n", b"\n").removesuffix(b"\n").removesuffix(b"\r")
+        body = content.replace(b"\r\n", b"\n")
+        # what ends the last line: a line feed, or one CR where there is none
+        body = body[:-1] if body.endswith(b"\n") else body.removesuffix(b"\r")
         yield from self._by_line(body) if self._line_by_line else self._by_buffer(body)
 
     def _by_line(self, body: bytes) -> Iterator[LineMatch]:

@@ -9,14 +9,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from rho_core.tools.search.ignore import IgnoreRules, rules_for
 
 MAX_ENTRIES = 200_000
 MAX_SECONDS = 15.0
+
+
+_POLL_EVERY = 4
+_IS_DOS = os.sep == "\\"
+_name_of = attrgetter("name")
 
 
 class StopReason(StrEnum):
@@ -29,8 +35,7 @@ class StopReason(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True)
-class WalkedFile:
+class WalkedFile(NamedTuple):  # made by the ten thousand: a tuple is the quickest to make
     """A regular file: its absolute path, and its path relative to the root with `/`."""
 
     path: str
@@ -80,22 +85,21 @@ class Walk:
         rules = rules_for(self._root, use_global_excludes=self._use_global_excludes)
         root = str(self._root)
         prefix = len(root) if root.endswith("/") else len(root) + 1
-        stack: list[tuple[Iterator[os.DirEntry[str]], IgnoreRules]] = [
-            (iter(self._entries_of(root)), rules)
-        ]
+        stack = [self._listing(root, rules)]
         while stack:
-            entries, rules = stack[-1]
+            entries, rules, decides = stack[-1]
             entry = next(entries, None)
             if entry is None:
                 stack.pop()
                 continue
-            if not self.may_continue(1):
+            if not self._count():
                 return
-            kind = self._kind(entry, rules)
+            kind = self._kind(entry, rules if decides else None)
             if kind == "directory":
-                stack.append((iter(self._entries_of(entry.path)), rules.enter(entry.path)))
+                stack.append(self._listing(entry.path, rules.enter(entry.path)))
             elif kind == "file":
-                yield WalkedFile(entry.path, entry.path[prefix:].replace(os.sep, "/"))
+                relative = entry.path[prefix:]
+                yield WalkedFile(entry.path, relative.replace("\\", "/") if _IS_DOS else relative)
 
     def may_continue(self, entries: int = 0) -> bool:
         """Count `entries` and check the bounds: cancellation, then time, then entries (13.6)."""
@@ -108,6 +112,21 @@ class Walk:
                 self.stopped = StopReason.ENTRY_LIMIT
         self._entries += entries
         return self.stopped is None
+
+    def _count(self) -> bool:
+        """Count one entry; the bounds other than the count are looked at now and then."""
+        if self._entries % _POLL_EVERY == 0 or self._entries >= self._max_entries:
+            return self.may_continue(1)
+        self._entries += 1
+        return True
+
+    def _listing(
+        self, directory: str, rules: IgnoreRules
+    ) -> tuple[Iterator[os.DirEntry[str]], IgnoreRules, bool]:
+        """The entries, the rules that hold there, and whether these decide on any of them."""
+        entries = self._entries_of(directory)
+        names = [_shown_name(entry) for entry in entries]
+        return iter(entries), rules, bool(entries) and rules.may_decide(directory, names)
 
     def _entries_of(self, directory: str) -> list[os.DirEntry[str]]:
         listed: list[os.DirEntry[str]] = []
@@ -122,9 +141,12 @@ class Walk:
                         break
         except OSError:
             return []
+        # the order of code points is that of UTF-8; undecodable names are another matter
+        if "".join(map(_name_of, listed)).isascii():
+            return sorted(listed, key=_name_of)
         return sorted(listed, key=lambda entry: os.fsencode(entry.name))
 
-    def _kind(self, entry: os.DirEntry[str], rules: IgnoreRules) -> str | None:
+    def _kind(self, entry: os.DirEntry[str], rules: IgnoreRules | None) -> str | None:
         """`file` or `directory` for what is visited, None for what is passed over."""
         if entry.name == ".git":
             return None
@@ -134,7 +156,7 @@ class Walk:
                 return None
         except OSError:
             return None
-        ignored = rules.verdict(entry.path, is_directory)
+        ignored = None if rules is None else rules.verdict(entry.path, is_directory)
         if ignored:
             self.skipped_ignored += 1
             return None
@@ -142,3 +164,11 @@ class Walk:
             self.skipped_hidden += 1
             return None
         return "directory" if is_directory else "file"
+
+
+def _shown_name(entry: os.DirEntry[str]) -> str:
+    """The name as ignore rules see it."""
+    try:
+        return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+    except OSError:
+        return entry.name

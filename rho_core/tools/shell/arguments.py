@@ -11,7 +11,8 @@ from rho_core.tools.arguments import ToolArguments
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3600
 
 
-def _positive(seconds: int) -> int:
+def positive_seconds(seconds: int) -> int:
+    """A time limit as it is; raises `ValueError` for one that makes no sense."""
     if seconds < 1:
         raise ValueError("must be greater than zero")
     if seconds > MAX_TIMEOUT_SECONDS:
@@ -19,7 +20,8 @@ def _positive(seconds: int) -> int:
     return seconds
 
 
-def _executable_text(command: str) -> str:
+def executable_text(command: str) -> str:
+    """A command as it is; raises `ValueError` for one that no process can be given."""
     if "\0" in command:
         raise ValueError("must not contain NUL characters")
     try:
@@ -34,12 +36,12 @@ class BashArguments(ToolArguments):
 
     command: Annotated[
         str,
-        AfterValidator(_executable_text),
+        AfterValidator(executable_text),
         Field(description="The command text, passed to the shell unchanged."),
     ]
     timeout_seconds: Annotated[
         int | None,
-        AfterValidator(lambda seconds: None if seconds is None else _positive(seconds)),
+        AfterValidator(lambda seconds: None if seconds is None else positive_seconds(seconds)),
         Field(
             description="Stop the command after this many seconds.",
             json_schema_extra={"minimum": 1},

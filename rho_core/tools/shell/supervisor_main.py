@@ -13,8 +13,8 @@ Wire. Rho sends a frame on the server socket: 4 bytes of length with three descr
 (control, stdout, stderr), then NUL-separated fields: cwd, argument count, arguments, `NAME=value`s.
 On the control socket come lines: `P pid` leads its session and starts, `F errno` could not start,
 `R` it is running, `E code` the command ended (negative: by that signal), `D stopped survivors` all
-is torn down. Any byte from Rho, or end-of-file, means: stop it now; a `T` leaves it more time to end
-by itself.
+is torn down. Any byte from Rho, or end-of-file, means: stop it now; `T` leaves it more time for
+that than others.
 """
 
 from __future__ import annotations

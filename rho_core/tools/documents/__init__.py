@@ -1,0 +1,1 @@
+"""Text of PDF files, office documents and spreadsheets (section 7)."""
