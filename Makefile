@@ -4,7 +4,7 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
-.PHONY: run test check bench screenshots format lock clean
+.PHONY: run test check contracts bench screenshots format lock clean
 
 run: $(STAMP)           ## open Rho here; the demo provider answers when no other is configured
 	@$(PY) -m compileall -q rho_core rho_tui
@@ -19,6 +19,9 @@ check: $(STAMP)         ## formatting, linting, types, import contracts
 	@$(VENV)/bin/ruff check -q .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports --no-cache
+
+contracts: $(STAMP)     ## which tests prove which clause of docs/contracts; fails on a gap
+	@$(PY) -m tests.clauses
 
 bench: $(STAMP)         ## figures as ratios to floors taken in the same run
 	@$(PY) -m compileall -q rho_core rho_tui benchmarks

@@ -65,6 +65,11 @@ class EventSink(Generic[E]):
         except ChannelClosed:
             return
 
+    def ensure_reader(self) -> None:
+        """Raise `ConsumerDropped` if the reader has gone: nothing may be committed then (X6)."""
+        if self._channel.receiver_gone:
+            raise ConsumerDropped
+
     async def taken(self) -> None:
         """Wait until the reader has handled every event and asks for the next.
 

@@ -251,7 +251,9 @@ class ModelCallMetrics:
     @property
     def generation_rate(self) -> float | None:
         """Output tokens per second of the generation window."""
-        tokens = self.generation_output_tokens or self.output_tokens
+        tokens = self.generation_output_tokens
+        if tokens is None:
+            tokens = self.output_tokens
         return _rate(tokens, self.generation_time)
 
     @property

@@ -16,6 +16,7 @@ class UserInput:
     content: tuple[Text | Image, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "content", tuple(self.content))  # no alias of a list (L12)
         if not self.content:
             raise InvalidConfiguration("user input must contain at least one content block")
 

@@ -32,13 +32,15 @@ async def drive(
     try:
         try:
             stop_reason = await _take_turn(context, user, host_call)
-        except ConsumerDropped as error:
-            return await end_abandoned(context, error)
+        except ConsumerDropped:
+            raise
         except Cancelled as error:
             return await end_cancelled(context, error)
         except RhoError as error:
             return await end_failed(context, error)
         return await end_completed(context, stop_reason)
+    except ConsumerDropped as error:
+        return await end_abandoned(context, error)
     except RhoError as error:  # the commit itself failed: there is no terminal event (C41)
         context.hooks.run_failed(error)
         return error

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class ReasoningLevel(StrEnum):
-    """Ordered from off to max; the values are the words on the wire."""
+    """Ordered from off to max, not by spelling; the values are the words on the wire."""
 
     OFF = "off"
     MINIMAL = "minimal"
@@ -33,6 +33,18 @@ class ReasoningLevel(StrEnum):
     def rank(self) -> int:
         """The position in the order, off being 0."""
         return list(ReasoningLevel).index(self)
+
+    def __lt__(self, other: str) -> bool:
+        return self.rank < other.rank if isinstance(other, ReasoningLevel) else NotImplemented
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= other.rank if isinstance(other, ReasoningLevel) else NotImplemented
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > other.rank if isinstance(other, ReasoningLevel) else NotImplemented
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= other.rank if isinstance(other, ReasoningLevel) else NotImplemented
 
     @property
     def effort(self) -> str | None:

@@ -198,9 +198,8 @@ def _open(configuration: RuntimeConfiguration, options: SessionOptions) -> Sessi
 def _recording(
     recorder: ProviderRequestUsageRecorder | UsageRecording | None, purpose: str
 ) -> UsageRecording:
-    if isinstance(recorder, UsageRecording):
-        return recorder
-    return UsageRecording(recorder, purpose=purpose)
+    own = UsageRecording(None if isinstance(recorder, UsageRecording) else recorder, purpose=purpose)
+    return recorder if isinstance(recorder, UsageRecording) else own  # a shared one has its own
 
 
 def _sources(

@@ -251,8 +251,10 @@ def approval_channel(
 ) -> tuple[ChannelApprovals, ApprovalReceiver]:
     """A handler and the receiver of its requests, at most `capacity` of them queued (E32).
 
-    Raises ValueError for a capacity below 1.
+    Raises ValueError for a capacity that is no integer of at least 1 (A24).
     """
+    if isinstance(capacity, bool) or not isinstance(capacity, int):
+        raise ValueError("approval channel capacity must be an integer")
     channel: Channel[PendingApproval] = Channel(capacity)
     handler = ChannelApprovals(channel, reads_live_history=reads_live_history)
     return handler, ApprovalReceiver(channel)

@@ -138,6 +138,6 @@ class CompactionOutcome:
 
 
 def _at_least_one(value: int, what: str) -> int:
-    if isinstance(value, bool) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidConfiguration(f"the compaction {what} threshold must be at least 1")
     return value

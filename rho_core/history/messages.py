@@ -46,6 +46,19 @@ class Image:
     data: str
     mime_type: str
 
+    @staticmethod
+    def mime_type_from_bytes(data: bytes) -> str | None:
+        """The media type that the signature of `data` tells, None for no known image (C94)."""
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+            return "image/png"
+        if data.startswith(b"\xff\xd8\xff"):
+            return "image/jpeg"
+        if data.startswith((b"GIF87a", b"GIF89a")):
+            return "image/gif"
+        if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+            return "image/webp"
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -54,6 +67,10 @@ class ToolCall:
     id: str
     name: str
     arguments: FrozenObject
+
+    def __post_init__(self) -> None:
+        if type(self.arguments) is dict:  # host code may ignore its types; history must not (L12)
+            object.__setattr__(self, "arguments", freeze(self.arguments))
 
     @classmethod
     def of(cls, id: str, name: str, arguments: dict[str, Any]) -> ToolCall:

@@ -65,7 +65,11 @@ async def _commit_partial(context: RunContext, state: SessionState) -> Revision:
 
 
 async def _close_calls(context: RunContext) -> None:
-    """Give every call its one result, so that what is committed can be replayed (C72, D58)."""
+    """Give every call its one result, so that what is committed can be replayed (C72, D58).
+
+    Raises `ConsumerDropped`: what nobody read is not committed, however the run ended (X6).
+    """
     await context.jobs.settle()
     context.history.add_results(context.jobs.take_parked(), with_images=False)
     context.history.interrupt_unresolved()
+    context.sink.ensure_reader()

@@ -46,6 +46,7 @@ class ProviderTurn:
                 await self._recorder.failed(attempt, error)
                 if not error.retryable or number == MAX_ATTEMPTS or context.token.is_cancelled:
                     context.partial = attempt.capture.aborted_message()
+                    context.token.raise_if_cancelled()  # a cancelled run does not fail (C65)
                     raise
                 await self._wait_before_retry(error, number)
                 continue
@@ -69,7 +70,11 @@ class ProviderTurn:
             await self._recorder.cancelled(attempt)
             raise
         except ProviderError:
-            raise
+            if not context.token.is_cancelled:
+                raise
+            context.partial = attempt.capture.aborted_message()
+            await self._recorder.cancelled(attempt)  # whatever it ended with (C65, J3)
+            raise Cancelled from None
         except RhoError as error:  # a typed failure that no retry can mend
             context.partial = attempt.capture.aborted_message()
             await self._recorder.failed(attempt, error)

@@ -39,6 +39,7 @@ from rho_core.tooling.values import (
     ToolFailed,
     ToolMetadata,
     ToolOutput,
+    ToolProgress,
     ToolUnavailable,
 )
 
@@ -125,11 +126,15 @@ class ToolBatch:
     async def _advance(self) -> bool:
         """Do the one most urgent thing; False when nothing can move (D26)."""
         for slot in self._slots:
+            stage = slot.stage  # most calls run or are done: they cost no coroutine
+            if stage is CallStage.RUNNING or stage is CallStage.RESOLVED:
+                continue
             if await self._move(slot):
                 return True
         self._env.serve()
         for slot in self._slots:
-            if await self._forward_progress(slot):
+            if slot.progress is not None and len(slot.progress):
+                await self._forward_progress(slot, slot.progress)
                 return True
         ask = self.inputs.take()
         if ask is not None:
@@ -220,13 +225,11 @@ class ToolBatch:
             child_approval_session=env.approvals,
         )
 
-    async def _forward_progress(self, slot: CallSlot) -> bool:
-        progress = slot.progress.try_receive() if slot.progress is not None else None
-        if progress is None:
-            return False
-        event = ToolUpdated(ToolCallId(slot.call.id), progress)
-        await self._env.sink.emit(event, self._env.serve)
-        return True
+    async def _forward_progress(self, slot: CallSlot, queued: Channel[ToolProgress]) -> None:
+        progress = queued.try_receive()
+        if progress is not None:
+            event = ToolUpdated(ToolCallId(slot.call.id), progress)
+            await self._env.sink.emit(event, self._env.serve)
 
     async def _finish(self, slot: CallSlot, completion: ToolCompletion) -> None:
         """Record an outcome, then tell: the record survives a delivery that is cancelled."""

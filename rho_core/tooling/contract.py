@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import CapabilityKind, CapabilityRequest
@@ -111,6 +112,11 @@ class ToolPreparationContext:
     workspace: Workspace | None
     cancellation: CancellationToken
 
+    @property
+    def workspace_root(self) -> Path | None:
+        """The canonical primary root, if there is a workspace."""
+        return None if self.workspace is None else self.workspace.root
+
 
 class AuthorizedToolContext:
     """What an executor may use once its declared authority is granted (D10)."""
@@ -127,6 +133,11 @@ class AuthorizedToolContext:
         self.cancellation = cancellation or CancellationToken()
         self.progress = progress or ProgressSender()
         self._host_input = host_input
+
+    @property
+    def workspace_root(self) -> Path | None:
+        """The canonical primary root, if there is a workspace."""
+        return None if self.workspace is None else self.workspace.root
 
     async def request_host_input(self, request: HostInputRequest) -> HostInputResponse:
         """Ask the host and wait for its one valid answer (D59–D63)."""

@@ -56,8 +56,15 @@ class ToolEnvironment:
     def spawn(self, work: Any, name: str) -> asyncio.Task[Any]:
         """Start a child task that wakes the worker when it ends. The caller awaits it."""
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work, name=name)
+        task.add_done_callback(look_at)
         task.add_done_callback(lambda _task: self.signal.notify())
         return task
+
+
+def look_at(task: asyncio.Task[Any]) -> None:
+    """An outcome that its owner no longer needs, after an interruption, is no lost error."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[Any] | None]) -> None:

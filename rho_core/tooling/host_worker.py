@@ -29,7 +29,7 @@ from rho_core.tooling.contract import (
     ToolContext,
     ToolPreparationContext,
 )
-from rho_core.tooling.environment import end_tasks
+from rho_core.tooling.environment import end_tasks, look_at
 from rho_core.tooling.execution import authorize_plan, execute_plan, prepare_call
 from rho_core.tooling.host_run import (
     HostToolInputRequested,
@@ -184,6 +184,7 @@ class HostCallWorker:
 
     def _spawn(self, work: Any) -> asyncio.Task[Any]:
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(look_at)
         task.add_done_callback(lambda _task: self._signal.notify())
         return task
 

@@ -93,7 +93,7 @@ async def test_writes_to_one_resource_serialise_in_model_order() -> None:
     assert gate.running == ["a", "b", "c"]
 
 
-@pytest.mark.clause("D18", "D4")
+@pytest.mark.clause("D18", "D4", "D21")
 async def test_an_exclusive_call_is_a_barrier_that_later_calls_cannot_overtake() -> None:
     gate = Gate()
     turns = [
@@ -311,7 +311,7 @@ async def test_a_tool_that_returns_nonsense_fails_alone() -> None:
     assert results(session.history)[0] == ToolResult("a", False, "tool returned no output")
 
 
-@pytest.mark.clause("D27", "D41")
+@pytest.mark.clause("D27", "D41", "C22")
 async def test_success_carries_the_whole_output_in_its_event() -> None:
     output = ToolOutput.text("text", ToolMetadata(diff="--- a"))
     provider = ScriptedProvider(batch("a"))

@@ -71,7 +71,7 @@ async def test_cancelling_while_a_proposal_is_blocked_interrupts_every_call() ->
     assert (await session.complete("again")).text == "next"
 
 
-@pytest.mark.clause("D29", "D30", "X4")
+@pytest.mark.clause("D29", "D30", "X4", "D32")
 async def test_cancelling_a_running_tool_drops_it_and_finishes_its_call() -> None:
     gate = Gate()
     session, _ = await open_session(

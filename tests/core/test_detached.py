@@ -113,7 +113,7 @@ async def test_results_enter_history_in_completion_order() -> None:
     assert_calls_paired(events)
 
 
-@pytest.mark.clause("D47")
+@pytest.mark.clause("D47", "D50")
 async def test_detached_jobs_respect_the_slots_and_drain_progress_while_queued() -> None:
     gate = Gate()
 

@@ -202,7 +202,7 @@ async def test_a_job_that_overstays_its_completion_time_is_aborted_and_awaited()
     assert not leaked_tasks()
 
 
-@pytest.mark.clause("D54", "D57")
+@pytest.mark.clause("D54", "D57", "L5")
 async def test_a_cancelled_delivery_keeps_all_ready_results() -> None:
     gate = Gate()
     session, provider = await open_session(
@@ -237,3 +237,30 @@ async def test_dropping_the_run_drops_its_jobs() -> None:
     assert gate.dropped == ["a"]
     assert session.history == ()
     assert not leaked_tasks()
+
+
+@pytest.mark.clause("D52", "D57", "D58")
+@pytest.mark.parametrize("later", [False, True])
+async def test_cancelling_before_a_sync_batch_pairs_its_calls_for_the_next_prompt(
+    later: bool,
+) -> None:
+    gate = Gate()
+    job, sync = call("job", "t"), call("sync", "s")
+    turns = [marked(job), ScriptedTurn.calls(sync)] if later else [marked(job, sync, only=("job",))]
+    session, provider = await open_session(
+        [*turns, ScriptedTurn.completed("next")],
+        tools=[gate.tool("t", **ASYNC), ScriptedTool("s")],
+    )
+    async with session.start("go") as run:
+        await until(lambda: gate.running and len(provider.requests) == len(turns))
+        for _ in range(30):
+            await asyncio.sleep(0)
+        run.cancel()
+        events = await within(collect(run))
+    assert "sync" not in {e.call.id for e in of(events, ev.ToolProposed)}
+    assert {r.id: r.content for r in results(session.history)} == {
+        "job": INTERRUPTED,
+        "sync": INTERRUPTED,
+    }
+    assert_replay_safe(session.history)
+    assert (await within(session.complete("again"))).text == "next"

@@ -211,3 +211,45 @@ async def test_an_observer_that_raises_does_not_break_the_run() -> None:
     async with session.start("go") as run:
         await within(collect(run))
         assert (await run.outcome()).text == "fine"
+
+
+@pytest.mark.clause("I13", "I15")
+async def test_a_runtime_without_hooks_runs_unchanged() -> None:
+    told: list[list[str]] = []
+    for options in ({}, {"hook_observer": Collector(), "pre_tool_gate": ScriptedGate()}):
+        tool = Gate()
+        tool.open("c")
+        session, _ = await open_session(
+            [ScriptedTurn.calls(call("c", "t")), ScriptedTurn.completed("end")],
+            tools=[tool.tool("t", capabilities=(READ,))],
+            policy=ALLOW,
+            **options,
+        )
+        events, _ = await run_all(session)
+        told.append([type(event).__name__ for event in events])
+    assert told[0] == told[1]
+
+
+@pytest.mark.clause("I14")
+async def test_every_tool_event_carries_the_session_and_run_it_belongs_to() -> None:
+    seen, owners = Collector(), []
+    tool = Gate()
+    tool.open("c")
+    turns = [ScriptedTurn.calls(call("c", "t")), ScriptedTurn.completed("end")]
+    for _ in range(2):
+        session, _ = await open_session(turns, tools=[tool.tool("t")], hook_observer=seen)
+        events, _ = await run_all(session)
+        owners.append((str(session.id), of(events, ev.Started)[0].run_id))
+    told = [e.to_dict() for e in seen.envelopes if e.event.value == "after_tool_use"]
+    assert [(b["identity"]["session_id"], b["identity"]["run_id"]) for b in told] == owners
+    assert len(set(owners)) == 2
+
+
+@pytest.mark.clause("E29", "E18")
+async def test_a_hook_denial_is_recorded_as_its_own_audit_kind() -> None:
+    session, _, _, _, seen = await reading(ALLOW, DenyToolUse("no"))
+    await run_all(session)
+    audit = session.diagnostics().approval_audit
+    assert [record.decision.value for record in audit] == ["denied_by_hook"]
+    after = [e.to_dict()["payload"] for e in seen.envelopes if e.event.value == "after_tool_use"]
+    assert [(p["status"], p["duration_ms"]) for p in after] == [("failed", None)]

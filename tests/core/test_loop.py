@@ -50,7 +50,7 @@ from tests.core.run_harness import (
 )
 
 
-@pytest.mark.clause("C43", "C45", "C51")
+@pytest.mark.clause("C43", "C45", "C51", "C46")
 async def test_completion_and_streaming_share_one_history_path() -> None:
     session, provider = await open_session([ScriptedTurn.completed("hello")])
     outcome = await session.complete("hi")
@@ -183,7 +183,7 @@ async def test_usage_of_a_physical_retry_leaves_the_outcome() -> None:
     assert [e.usage.output_tokens for e in of(events, ev.UsageUpdated)] == [100, 1]
 
 
-@pytest.mark.clause("D22", "D43")
+@pytest.mark.clause("D22", "D43", "C22")
 async def test_an_unknown_tool_is_unavailable_and_the_turn_goes_on() -> None:
     session, _ = await open_session(
         [ScriptedTurn.calls(call("c", "nope")), ScriptedTurn.completed("sorry")]

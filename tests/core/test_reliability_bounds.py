@@ -24,7 +24,7 @@ from rho_core.testing import (
 )
 from rho_core.tooling.batch import ToolBatch
 from rho_core.tooling.contract import AuthorizedToolContext, ToolInvocation
-from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
+from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput, ToolProgress
 from tests.core.run_harness import (
     Gate,
     call,
@@ -237,4 +237,33 @@ async def test_a_tool_await_is_cancelled_and_dropped_without_an_orphan() -> None
         run.cancel()
         await within(collect(run))
     assert unwound.is_set()
+    assert not leaked_tasks()
+
+
+@pytest.mark.clause("D35", "D38", "C62")
+async def test_a_full_progress_channel_does_not_keep_a_tool_from_being_dropped() -> None:
+    sent, dropped = 0, False
+
+    async def flood(_invocation: ToolInvocation, context: AuthorizedToolContext) -> ToolOutput:
+        nonlocal sent, dropped
+        try:
+            while True:
+                await context.progress.send(ToolProgress(str(sent)))
+                sent += 1
+        except asyncio.CancelledError:
+            dropped = True
+            raise
+
+    session, _ = await open_session(
+        [ScriptedTurn.calls(call("a", "t"))], tools=[PlannedTool("t", flood)], event_capacity=1
+    )
+    async with session.start("go") as run:
+        while not isinstance(await within(run.next_event()), ev.ToolStarted):
+            pass
+        for _ in range(100):
+            await asyncio.sleep(0)
+        run.cancel()
+        await within(collect(run))
+    assert dropped
+    assert 0 < sent <= 18
     assert not leaked_tasks()

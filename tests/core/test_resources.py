@@ -23,7 +23,7 @@ from rho_core.tooling.resources import (
 Path_, Tree, Names = WorkspacePath, DirectoryTree, DirectoryMembership
 
 
-@pytest.mark.clause("D14", "D15")
+@pytest.mark.clause("D14", "D15", "L8")
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [

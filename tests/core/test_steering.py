@@ -144,7 +144,7 @@ async def test_retraction_during_a_blocked_tool_is_atomic_and_reports_too_late()
     assert_replay_safe(session.history)
 
 
-@pytest.mark.clause("C57")
+@pytest.mark.clause("C57", "L5")
 async def test_a_cancelled_applied_event_keeps_steering_out_of_history() -> None:
     session, _ = await open_session([ScriptedTurn.completed("x")], event_capacity=1)
     async with session.start("go") as run:
