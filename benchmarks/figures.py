@@ -20,6 +20,8 @@ class Figure:
     target: float
     #: `ratio` compares value / floor with the target, `excess` compares value - floor
     kind: str = "ratio"
+    #: more that was seen in the same runs
+    note: str = ""
 
     @property
     def result(self) -> float:
@@ -40,9 +42,14 @@ def median_of(measure: Callable[[], float], runs: int) -> float:
     return statistics.median(measure() for _ in range(runs))
 
 
-def interleaved(measures: Sequence[Callable[[], float]], runs: int) -> list[float]:
-    """Medians of several measurements taken in turn, so that drift hits all alike."""
-    for measure in measures:
+def interleaved(
+    measures: Sequence[Callable[[], float]], runs: int, *, warm: bool = True
+) -> list[float]:
+    """Medians of several measurements taken in turn, so that drift hits all alike.
+
+    With `warm` each is taken once before, uncounted.
+    """
+    for measure in measures if warm else ():
         measure()
     taken: list[list[float]] = [[] for _ in measures]
     for _ in range(runs):

@@ -26,6 +26,7 @@ class MarkdownApp(App[None]):
     def __init__(self, url: str) -> None:
         super().__init__()
         self._url = url
+        self._started = False
 
     def compose(self) -> ComposeResult:
         from textual.containers import VerticalScroll
@@ -41,8 +42,9 @@ class MarkdownApp(App[None]):
         self.query_one("VerticalScroll").anchor()
 
     async def on_text_area_changed(self) -> None:
-        if self.query_one(TextArea).text.strip():
-            self.run_worker(self._stream(), exclusive=True, group="stream")
+        if "\n" in self.query_one(TextArea).text and not self._started:
+            self._started = True
+            self.run_worker(self._stream())
 
     async def _stream(self) -> None:
         import httpx
