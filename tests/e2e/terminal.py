@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from types import TracebackType
 import pexpect
 import pyte
 
+_LOOK_SECONDS = 0.02
 RHO = (sys.executable, "-m", "rho_tui")
 
 
@@ -32,6 +34,8 @@ class Terminal:
         self.raw = bytearray()
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._text: str | None = None
+        self._hung_up = False
         self.process = pexpect.spawn(
             command[0],
             list(command[1:]),
@@ -40,6 +44,8 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=None,
             maxread=65536,
+            # a shell that runs tests in the background ignores it, and children inherit that
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.process.delaybeforesend = None
 
@@ -54,21 +60,37 @@ class Terminal:
     ) -> None:
         if error is not None:
             error.add_note("the screen was:\n" + self.text)
-        self.process.close(force=True)
+            error.add_note(f"the last bytes were: {bytes(self.raw[-400:])!r}")
+        if self.process.isalive():
+            self.kill()
+            self.process.wait()
+        self.process.ptyproc.delayafterclose = 0  # it is dead: nothing to wait for
+        self.process.close()
 
     @property
     def text(self) -> str:
         """The screen as lines of text."""
         self.pump(0)
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        if self._text is None:
+            buffer, columns = self._screen.buffer, range(self._screen.columns)
+            # the cell behind a wide character is empty; pyte's own `display` measures every cell
+            self._text = "\n".join(
+                "".join(buffer[row][column].data for column in columns).rstrip()
+                for row in range(self._screen.lines)
+            )
+        return self._text
 
     def pump(self, seconds: float) -> None:
         """Read what the program has written, waiting up to `seconds` for something."""
+        if self._hung_up:
+            time.sleep(min(seconds, 0.02))
+            return
         try:
             while True:
                 data = self.process.read_nonblocking(65536, timeout=seconds)
                 self.raw += data
                 self._stream.feed(data)
+                self._text = None
                 seconds = 0
         except pexpect.TIMEOUT:
             pass
@@ -86,6 +108,7 @@ class Terminal:
                 return text
             if time.monotonic() > deadline:
                 raise AssertionError(f"the screen never showed {wanted!r}:\n{text}")
+            time.sleep(_LOOK_SECONDS)  # a frame comes in several pieces
             self.pump(0.05)
 
     def wait_gone(self, unwanted: str, *, seconds: float = 15.0) -> str:
@@ -108,6 +131,15 @@ class Terminal:
             return -self.process.signalstatus
         assert self.process.exitstatus is not None
         return int(self.process.exitstatus)
+
+    def hang_up(self) -> None:
+        """Close the terminal under the program, as closing its window does."""
+        self._hung_up = True
+        self.process.ptyproc.fileobj.close()
+
+    def modes(self) -> int:
+        """The terminal's local modes: `termios.ECHO`, `termios.ICANON` and so on."""
+        return int(termios.tcgetattr(self.process.child_fd)[3])
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Signal the program itself (not its children)."""

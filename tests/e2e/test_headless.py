@@ -1,0 +1,134 @@
+"""`rho run`: the answer on standard output, the rest on standard error, and honest exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from tests.e2e.bench import Bench, family, wait_dead
+from tests.e2e.terminal import RHO, wait_until
+from tests.servers import Call, Turn
+
+WRITE = Call("write", {"path": "made.txt", "content": "made\n"})
+SHELL = Call("bash", {"command": "echo from-the-shell"})
+
+
+@pytest.mark.clause("APP8.3", "APP3.2")
+def test_supervised_denies_what_needs_approval_and_answers_all_the_same(bench: Bench) -> None:
+    model = bench.model([Turn(text="I try.", calls=(WRITE, SHELL)), Turn(text="It was denied.")])
+    done = bench.headless("make", "a file")
+    assert (done.returncode, done.stdout) == (0, "It was denied.\n")
+    assert "made.txt" in done.stderr
+    assert not (bench.workspace / "made.txt").exists()
+    request = model.request(1)
+    assert request.prompts == ["make a file"]
+    assert len(request.results) == 2
+    assert all("denied" in result for result in request.results), request.results
+    assert not list(bench.home.glob("sessions/**/*.jsonl"))
+
+
+@pytest.mark.clause("APP3.2", "case:F1")
+def test_allow_edits_writes_but_runs_no_commands(bench: Bench) -> None:
+    model = bench.model([Turn(calls=(WRITE, SHELL)), Turn(text="Half done.")], "anthropic")
+    done = bench.headless("--permission-mode", "allow_edits", "go on")
+    assert (done.returncode, done.stdout) == (0, "Half done.\n")
+    assert (bench.workspace / "made.txt").read_text("utf-8") == "made\n"
+    write, shell = model.request(1).results
+    assert "made.txt" in write
+    assert "denied" in shell
+    tools = json.dumps(model.request(0).body["tools"])
+    assert '"questionnaire"' not in tools  # nobody could answer
+
+
+@pytest.mark.clause("APP8.1")
+def test_the_prompt_can_come_from_standard_input(bench: Bench) -> None:
+    model = bench.model(Turn(text="[/red] plain text"))
+    done = bench.headless("--stdin", "explain", stdin="piped text\n")
+    assert (done.returncode, done.stdout) == (0, "[/red] plain text\n")
+    (prompt,) = model.request(0).prompts
+    assert prompt.startswith("explain")
+    assert "piped text" in prompt
+
+
+@pytest.mark.clause("APP8.6")
+def test_failures_have_their_codes_and_leave_standard_output_empty(bench: Bench) -> None:
+    no_provider = bench.headless("hello")
+    assert (no_provider.returncode, no_provider.stdout) == (2, "")
+    assert "no provider is configured" in no_provider.stderr
+    wrong_flag = bench.headless("--permission-mode", "yolo", "hello")
+    assert (wrong_flag.returncode, wrong_flag.stdout) == (2, "")
+    bench.model(Turn(status=401, error="bad key"))
+    refused = bench.headless("hello")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "rho: " in refused.stderr
+    bench.configure("[model]\nmax_stepz = 3\n")
+    misspelt = bench.headless("hello")
+    assert misspelt.returncode == 2
+    assert "max_stepz" in misspelt.stderr
+
+
+@pytest.mark.clause("APP8.6")
+@pytest.mark.parametrize("limit", [("--timeout", "1s"), ("--max-steps", "1")])
+def test_a_limit_ends_with_124(bench: Bench, limit: tuple[str, str]) -> None:
+    sleeping = Call("bash", {"command": "sleep 300 & sleep 300"})
+    looking = Call("list_dir", {"path": "."})
+    bench.model(Turn(calls=(sleeping if limit[0] == "--timeout" else looking,)))
+    done = bench.headless("--permission-mode", "bypass", *limit, "hello")
+    assert done.returncode == 124
+    assert done.stdout == ""
+    assert "limit reached" in done.stderr
+    assert not bench.survivors()
+
+
+@pytest.mark.clause("APP8.6", "T16.11")
+def test_an_interrupt_ends_with_130_and_leaves_no_command(bench: Bench) -> None:
+    command = "touch started; sleep 300 & sleep 300"
+    bench.model(Turn(text="So far.", calls=(Call("bash", {"command": command}),)))
+    process = subprocess.Popen(
+        [*RHO, "run", "--permission-mode", "bypass", "hello"],
+        cwd=bench.workspace,
+        env=bench.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        started = bench.workspace / "started"
+        wait_until(started.exists, seconds=30, what="the command")
+        children = family(process.pid)
+        process.send_signal(signal.SIGINT)
+        _stdout, stderr = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "interrupted" in stderr
+    wait_dead(children)
+    assert not bench.survivors()
+
+
+@pytest.mark.clause("APP8.6")
+def test_a_closed_standard_output_is_a_failure_and_no_traceback(bench: Bench) -> None:
+    bench.model(Turn(text="nobody hears this"))
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*RHO, "run", "hello"],
+            cwd=bench.workspace,
+            env=bench.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.returncode == 1
+    assert "could not be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
