@@ -7,9 +7,13 @@ import sys
 
 def main() -> None:
     """The `rho` command."""
-    from rho_tui.cli.main import run
+    try:
+        from rho_tui.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # Ctrl+C before anything else listens to it
+        code = 128 + 2  # as shells have it: ended by SIGINT
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _MAX_EARLY = 64 * 1024
+_KEY_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)?")
+"""An arrow key and its like: nothing to act on yet, and no text either."""
 
 
 @dataclass(slots=True)
@@ -63,6 +66,6 @@ def _pending(descriptor: int) -> EarlyInput:
         if not piece:
             break
         data += piece
-    text = data.decode("utf-8", "replace").replace("\r", "\n")
+    text = _KEY_SEQUENCE.sub("", data.decode("utf-8", "replace")).replace("\r", "\n")
     kept = "".join(c for c in text if c == "\n" or c == "\t" or c.isprintable())
     return EarlyInput(kept.rstrip("\n"), kept.endswith("\n"))

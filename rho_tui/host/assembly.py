@@ -13,11 +13,15 @@ from rho_core.providers.contract import ModelProvider
 from rho_core.reasoning import ReasoningLevel
 from rho_core.runtime import Rho
 from rho_core.tooling.contract import Tool
-from rho_core.tools.file_tools import file_tools
+from rho_core.tools.file_tools import EditFormat, file_tools
 from rho_core.tools.files.ledger import FileLedger
+from rho_core.tools.files.recovery import recover_interrupted
+from rho_core.tools.process.manager import ProcessManager
+from rho_core.tools.process.tool import ProcessTool
 from rho_core.tools.questionnaire import QuestionnaireTool
 from rho_core.tools.search.glob import GlobTool
 from rho_core.tools.search.grep import GrepTool
+from rho_core.tools.search.ripgrep import find_ripgrep
 from rho_core.tools.shell.processes import ShellSupervisor
 from rho_core.tools.shell.tool import BashTool
 from rho_core.tools.skill import SkillTool
@@ -26,6 +30,7 @@ from rho_core.version import __version__
 from rho_tui.host.approvals import InteractiveApprovals
 from rho_tui.host.catalogue import ProviderChoice, credential_env_vars
 from rho_tui.host.conversation import ConversationOptions
+from rho_tui.host.edit_format import edit_format_for
 from rho_tui.host.instructions import discover_instructions
 from rho_tui.host.launch import Launch
 from rho_tui.host.permissions import ModePolicy, PermissionMode
@@ -51,6 +56,7 @@ def assemble(
     choice: ProviderChoice,
     provider: ModelProvider,
     supervisor: ShellSupervisor,
+    processes: ProcessManager,
     *,
     cwd: Path,
     permission_mode: str,
@@ -71,7 +77,10 @@ def assemble(
         # what Rho itself saved of a command's output is the model's to read
         readable=[launch.paths.state_dir / "output"],
     )
-    tools = _tools(launch, supervisor, interactive=interactive)
+    process_tool = _process_tool(launch, processes)
+    edit_format = edit_format_for(launch.config.behavior.edit_tool, choice)
+    undone = _undo_interrupted(launch.paths.state_dir / "recovery")
+    tools = _tools(launch, supervisor, process_tool, edit_format, interactive=interactive)
     instructions = discover_instructions(workspace, policy, user_dir=launch.paths.config_dir)
     skills = discover_skills(workspace)
     prompt = build_prompt(
@@ -106,8 +115,9 @@ def assemble(
         version=__version__,
         approvals=approvals,
         policy=policy,
+        take_notice=process_tool.take_notice,
     )
-    return Assembly(rho, options, (*instructions.warnings, *skills.warnings))
+    return Assembly(rho, options, (*undone, *instructions.warnings, *skills.warnings))
 
 
 def compaction_for(
@@ -119,21 +129,60 @@ def compaction_for(
     return SummarisingCompactor(provider), policy
 
 
-def _tools(launch: Launch, supervisor: ShellSupervisor, *, interactive: bool) -> list[Tool]:
+def _undo_interrupted(recovery_dir: Path) -> list[str]:
+    """Undo changes of several files that a crash cut short; what to tell of it."""
+    notes = []
+    for found in recover_interrupted(recovery_dir):
+        if found.restored:
+            names = ", ".join(str(path) for path in found.restored)
+            notes.append(f"an edit of several files was cut short and has been undone: {names}")
+        if found.left:
+            names = ", ".join(str(path) for path in found.left)
+            notes.append(
+                f"an edit of several files was cut short and could not be undone for {names}; "
+                f"the original contents are in {found.kept}"
+            )
+    return notes
+
+
+def _process_tool(launch: Launch, processes: ProcessManager) -> ProcessTool:
+    """The conversation's way to the processes: it hears of the end of its own only."""
+    return ProcessTool(
+        processes,
+        environment=ProcessEnvironment.inherit_except(credential_env_vars(launch.config)),
+        max_output_bytes=launch.config.output.max_output_bytes,
+    )
+
+
+def _tools(
+    launch: Launch,
+    supervisor: ShellSupervisor,
+    process: ProcessTool,
+    edit_format: EditFormat,
+    *,
+    interactive: bool,
+) -> list[Tool]:
     """The tools of one conversation; what it has read and written is its own affair."""
     limit = launch.config.output.max_output_bytes
     state = launch.paths.state_dir
     environment = ProcessEnvironment.inherit_except(credential_env_vars(launch.config))
     tools: list[Tool] = [
-        *file_tools(FileLedger(), max_output_bytes=limit, recovery_dir=state / "recovery"),
-        GrepTool(max_output_bytes=limit),
+        *file_tools(
+            FileLedger(),
+            max_output_bytes=limit,
+            recovery_dir=state / "recovery",
+            edit_format=edit_format,
+        ),
+        GrepTool(max_output_bytes=limit, ripgrep=find_ripgrep(), header=edit_format.header),
         GlobTool(max_output_bytes=limit),
         BashTool(
             supervisor=supervisor,
             environment=environment,
             max_output_bytes=limit,
             spill_folder=state / "output",
+            has_process_tool=True,
         ),
+        process,
         SkillTool(max_output_bytes=limit),
     ]
     return [*tools, QuestionnaireTool()] if interactive else tools

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 PermissionModeName = Literal["supervised", "allow_edits", "plan", "bypass"]
 ReasoningName = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+EditToolName = Literal["auto", "hashline", "apply_patch", "str_replace"]
 Wire = Literal["chat", "anthropic"]
 
 _STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True}
@@ -81,6 +82,8 @@ class BehaviorConfig:
     credential_store: Literal["os", "file"] = "os"
     #: tell the terminal when Rho waits for you or has finished while you look elsewhere
     notify: Literal["bell", "osc9", "off"] = "bell"
+    #: how the model writes edits; auto chooses by provider
+    edit_tool: EditToolName = "auto"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from rho_core.runtime import Rho
 from rho_core.session import Session, SessionOptions
 from rho_tui.host import facts
 from rho_tui.host.approval_desk import ApprovalDesk, Proposal
+from rho_tui.host.background import with_notice
 from rho_tui.host.conversation_options import ConversationOptions, SessionReadOnly
 from rho_tui.host.facts import ConversationEvent, Severity
 from rho_tui.host.permissions import PermissionMode
@@ -61,6 +62,7 @@ class Conversation:
         self._session = session
         self._recording = recording
         self._policy = options.policy
+        self._take_notice = options.take_notice
         self._opened = opened
         self._turn: Turn | None = None
         self._starting = False
@@ -323,14 +325,25 @@ class Conversation:
     # -- inside the sequencer ---------------------------------------------------------------
 
     async def _begin(self, prompt: UserInput) -> tuple[None, list[ConversationEvent]]:
+        news = self._take_notice() if self._take_notice is not None else None
+        shown: list[ConversationEvent] = []
+        if news is not None:
+            prompt = with_notice(prompt, news)
+            self._recording.stage(r.NoticeShown(news.summary))
+            shown.append(facts.Notice(news.summary))
         message = prompt.message()
-        self._recording.begin(message)
-        self._recording.journal.sync(self._session.history)
-        self._recording.journal.append(message, r.MessageOrigin.PROMPT)
-        notice = await self._recording.flush()
-        self._turn = Turn(self._session, self._session.start(prompt), self._recording)
+        try:
+            self._recording.begin(message)
+            self._recording.journal.sync(self._session.history)
+            self._recording.journal.append(message, r.MessageOrigin.PROMPT)
+            trouble = await self._recording.flush()
+            self._turn = Turn(self._session, self._session.start(prompt), self._recording)
+        except BaseException:
+            if news is not None:
+                news.restore()  # it did not arrive: tell it with the next prompt
+            raise
         self._sequencer.watch(self._turn.run)
-        return None, [*([notice] if notice else []), prompt_accepted(message)]
+        return None, [*([trouble] if trouble else []), *shown, prompt_accepted(message)]
 
     async def _run_event(self, event: core.RunEvent) -> None:
         assert self._turn is not None

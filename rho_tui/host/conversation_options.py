@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rho_core.errors import PersistenceError
 from rho_tui.host.approvals import InteractiveApprovals
 from rho_tui.host.permissions import ModePolicy
+
+if TYPE_CHECKING:
+    from rho_core.tools.process.notice import ProcessNotice
 
 
 class SessionReadOnly(PersistenceError):
@@ -24,6 +29,7 @@ class ConversationOptions:
         version: Rho's version, for the record.
         approvals: The handler that the runtime was built with, if a person answers approvals.
         policy: The policy that the runtime was built with, if its mode can be changed.
+        take_notice: Gives what is to be told of background processes that ended unseen.
     """
 
     cwd: str
@@ -31,3 +37,4 @@ class ConversationOptions:
     version: str = ""
     approvals: InteractiveApprovals | None = None
     policy: ModePolicy | None = None
+    take_notice: Callable[[], ProcessNotice | None] | None = None

@@ -35,31 +35,11 @@ from rho_core.ids import HostInputId, SessionId, SteeringId, ToolCallId
 from rho_core.questions import HostInputRequest
 from rho_core.tooling.values import ToolMetadata
 from rho_core.usage import ModelUsage
+from rho_tui.host.kinds import Severity as Severity
+from rho_tui.host.kinds import TurnEndKind as TurnEndKind
 
 INTERRUPTED_RESULT = "tool call interrupted before completion"
 """What the model reads for a call that has no result."""
-
-
-class Severity(StrEnum):
-    """How loud a notice is."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class TurnEndKind(StrEnum):
-    """How a turn ended.
-
-    `INTERRUPTED`: the process died (or the run was dropped) before it could end; only a replay or
-    a dropped run has it.
-    """
-
-    COMPLETED = "completed"
-    MAX_STEPS = "max_steps"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
 
 
 class ApprovalVerdict(StrEnum):

@@ -1,10 +1,18 @@
-"""The branch that is checked out, read from `.git` without running git."""
+"""The repository around a folder and its branch, read from `.git` without running git."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 _MAX = 4096
+
+
+def project_root(directory: Path) -> Path:
+    """The nearest folder at or above `directory` that holds `.git`, else `directory` (26.3)."""
+    for folder in (directory, *directory.parents):
+        if (folder / ".git").exists():
+            return folder
+    return directory
 
 
 def current_branch(directory: Path) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
 
 from rho_core.authority.capabilities import (
     CapabilityRequest,
@@ -13,6 +13,7 @@ from rho_core.authority.capabilities import (
     PromptConstruction,
 )
 from rho_core.errors import RhoError
+from rho_tui.host.git import project_root
 
 if TYPE_CHECKING:
     from rho_core.authority.policy import WorkspacePolicy
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "AGENTS.md"
 MAX_INSTRUCTION_BYTES = 256 * 1024
+
+_CONTROLS = {code: f"&#{code};" for code in range(32)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +67,9 @@ def discover_instructions(
 
 def render_instructions(file: InstructionFile) -> str:
     """The file wrapped so that neither path nor body can be taken for something else (27.2)."""
-    path = quoteattr(str(file.path), {chr(c): f"&#{c};" for c in range(32)})
-    return f"<agents_instructions path={path}>\n{file.text}\n</agents_instructions>"
-
-
-def project_root(directory: Path) -> Path:
-    """The nearest folder at or above `directory` that holds `.git`, else `directory` (26.3)."""
-    for folder in (directory, *directory.parents):
-        if (folder / ".git").exists():
-            return folder
-    return directory
+    # not `xml.sax.saxutils.quoteattr`: that imports urllib, http and email, 1.5 MiB of them
+    path = html.escape(str(file.path)).translate(_CONTROLS)
+    return f'<agents_instructions path="{path}">\n{file.text}\n</agents_instructions>'
 
 
 def _ancestry(directory: Path) -> list[Path]:

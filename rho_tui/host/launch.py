@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rho_tui.host.config import Config, load_config, with_overrides
-from rho_tui.host.instructions import project_root
+from rho_tui.host.git import project_root
 from rho_tui.host.paths import RhoPaths
 
 

@@ -35,6 +35,7 @@ from rho_core.json_values import canonical_json
 from rho_core.tooling.execution import interrupted
 from rho_core.tooling.values import ToolProgress
 from rho_tui.host import facts
+from rho_tui.host.background import without_notice
 from rho_tui.host.facts import ConversationEvent
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.recovery import StoredSession
@@ -65,7 +66,8 @@ def attachment_labels(content: tuple[ContentBlock, ...]) -> tuple[str, ...]:
 
 def prompt_accepted(message: UserMessage) -> facts.PromptAccepted:
     """How a prompt is shown."""
-    return facts.PromptAccepted(text_of(message.content), attachment_labels(message.content))
+    content = without_notice(message.content)
+    return facts.PromptAccepted(text_of(content), attachment_labels(content))
 
 
 class _Replay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from rho_tui.host.launch import Launch
 
 if TYPE_CHECKING:
     from rho_core.providers.contract import ModelProvider
+    from rho_core.tools.process.manager import ProcessManager
     from rho_core.tools.shell.processes import ShellSupervisor
     from rho_tui.host.assembly import Assembly
     from rho_tui.host.conversation import Conversation
@@ -44,16 +46,28 @@ class Workbench:
         launch: Configuration and folders.
         interactive: Whether a person can answer approvals and questions.
         stored: Whether sessions are written to disk.
+        make_provider: Makes the adapter for a choice.
+        supervisor: Owner of the commands; this workbench closes it. None: one of its own.
     """
 
-    def __init__(self, launch: Launch, *, interactive: bool = True, stored: bool = True) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        interactive: bool = True,
+        stored: bool = True,
+        make_provider: Callable[[ProviderChoice], ModelProvider] = build_provider,
+        supervisor: ShellSupervisor | None = None,
+    ) -> None:
         self.launch = launch
         self.choice: ProviderChoice | None = None
         #: the mode of the next conversation; a running one is changed through `Conversation`
         self.permission_mode: str = launch.config.behavior.permission_mode
         self._interactive = interactive
         self._stored = stored
-        self._supervisor: ShellSupervisor | None = None
+        self._make_provider = make_provider
+        self._supervisor = supervisor
+        self._processes: ProcessManager | None = None
         self._providers: list[ModelProvider] = []
 
     @property
@@ -70,6 +84,15 @@ class Workbench:
 
             self._supervisor = ShellSupervisor()
         return self._supervisor
+
+    @property
+    def processes(self) -> ProcessManager:
+        """The owner of what runs in the background, under `supervisor`."""
+        if self._processes is None:
+            from rho_core.tools.process.manager import ProcessManager
+
+            self._processes = ProcessManager(self.supervisor)
+        return self._processes
 
     async def connect(self) -> ProviderChoice | NotConfigured:
         """Choose the provider as configured. Raises `ConfigError`, `CredentialError`."""
@@ -109,7 +132,7 @@ class Workbench:
         """Use another model from the next turn on. Raises `SessionBusy`."""
         from rho_tui.host.assembly import compaction_for
 
-        provider = build_provider(choice)
+        provider = self._make_provider(choice)
         conversation.set_provider(provider)
         conversation.session.set_compaction(*compaction_for(provider, choice))
         self._providers.append(provider)
@@ -117,6 +140,8 @@ class Workbench:
 
     async def aclose(self) -> None:
         """End every command and let go of every connection."""
+        if self._processes is not None:
+            await self._processes.aclose()
         if self._supervisor is not None:
             await self._supervisor.aclose()
         providers, self._providers = self._providers, []
@@ -128,13 +153,14 @@ class Workbench:
         from rho_tui.host.sessions.index import summarise
 
         summary = summarise(resume) if resume is not None else None
-        provider = build_provider(choice)
+        provider = self._make_provider(choice)
         self._providers.append(provider)
         return assemble(
             self.launch,
             choice,
             provider,
             self.supervisor,
+            self.processes,
             cwd=Path(summary.cwd) if summary else self.launch.cwd,
             permission_mode=self.permission_mode,
             interactive=self._interactive,

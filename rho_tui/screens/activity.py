@@ -26,7 +26,7 @@ def activity_after(event: facts.ConversationEvent, now: Activity | None) -> Acti
         case facts.ApprovalAsked():
             return Activity(Phase.WAITING_FOR_APPROVAL)
         case facts.QuestionAsked():
-            return Activity(Phase.WAITING_FOR_INPUT)
+            return Activity(Phase.WAITING_FOR_INPUT, hint="")  # Esc belongs to the form
         case run.CompactionStarted():
             return Activity(Phase.COMPACTING)
         case run.ProviderStreamReset():

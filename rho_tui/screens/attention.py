@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 
-from rho_tui.host.facts import ApprovalAsked, ConversationEvent, QuestionAsked, TurnEnded
+if TYPE_CHECKING:
+    from rho_tui.host.facts import ConversationEvent
 
+#: by the event's name, so that the first screen need not import the events
 _WORDS = {
-    ApprovalAsked: "Rho needs your approval",
-    QuestionAsked: "Rho has a question",
-    TurnEnded: "Rho has finished",
+    "ApprovalAsked": "Rho needs your approval",
+    "QuestionAsked": "Rho has a question",
+    "TurnEnded": "Rho has finished",
 }
 
 
@@ -24,7 +26,7 @@ class Attention:
 
     def after(self, event: ConversationEvent) -> None:
         """Ring if the event wants a person who is not looking."""
-        words = _WORDS.get(type(event))
+        words = _WORDS.get(type(event).__name__)
         if words is None or self._method == "off" or self._app.app_focus:
             return
         if self._method == "bell":

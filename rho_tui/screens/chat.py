@@ -15,13 +15,12 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from rho_core.errors import InvalidHostResponse, RhoError
-from rho_core.events import ToolFinished
 from rho_core.ids import HostInputId
 from rho_core.version import __version__
 from rho_tui.host.catalogue import credential_env_vars
-from rho_tui.host.facts import ConversationEvent, Severity, TurnEnded
 from rho_tui.host.file_finder import WorkspaceFiles
 from rho_tui.host.git import current_branch
+from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.attention import Attention
 from rho_tui.screens.commands import chat_registry, find_command
@@ -31,21 +30,25 @@ from rho_tui.screens.status import initial_status
 from rho_tui.transcript.blocks import ErrorBlock, NoticeBlock
 from rho_tui.transcript.sanitize import clean_line
 from rho_tui.widgets.activity_line import ActivityLine
-from rho_tui.widgets.approval_prompt import ApprovalPrompt
 from rho_tui.widgets.composer import Composer
 from rho_tui.widgets.pending_input import PendingInputPanel
 from rho_tui.widgets.prompt_dock import PromptDock
 from rho_tui.widgets.prompt_history import PromptHistory
-from rho_tui.widgets.questionnaire_form import QuestionnaireForm
 from rho_tui.widgets.status_line import StatusLine
 from rho_tui.widgets.transcript_view import TranscriptView
 from rho_tui.widgets.typing_guard import TypingGuard
 
 if TYPE_CHECKING:
+    from rho_tui.host.facts import ConversationEvent
     from rho_tui.screens.inline_shell import InlineShell
+    from rho_tui.widgets.approval_prompt import ApprovalPrompt
+    from rho_tui.widgets.questionnaire_form import QuestionnaireForm
 
 QUIT_SECONDS = 2.0
 """How soon a second Ctrl+C must follow to leave."""
+
+BRANCH_SECONDS = 1.0
+"""How often, at most, the branch is read again while tools run."""
 
 _ATTENTION = {"nothing": "none", "approval": "approval", "input": "input"}
 
@@ -74,7 +77,7 @@ class ChatScreen(Screen[None]):
     ]
 
     DEFAULT_CSS = """
-    ChatScreen { layout: vertical; background: $background; }
+    ChatScreen { layout: vertical; overflow: hidden; background: $background; }
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class ChatScreen(Screen[None]):
         self._remarks = 0
         self._shell: InlineShell | None = None
         self._clock = clock
+        self._branch_read_at = 0.0
         config, paths = bench.launch.config, bench.launch.paths
         guard = TypingGuard(clock=clock)
         limit = config.display.prompt_history_limit
@@ -163,10 +167,12 @@ class ChatScreen(Screen[None]):
     async def _connect(self) -> None:
         """Choose the provider and open the first conversation."""
         self._read_branch()
-        if await self._choose_provider():
-            await self._open(self._resume)
-            if self._first_prompt is not None and self.control.conversation is not None:
-                await self.control.submit(self._first_prompt)
+        if not await self._choose_provider():
+            self.composer.ready = True  # commands work all the same
+            return
+        await self._open(self._resume)
+        if self._first_prompt is not None and self.control.conversation is not None:
+            await self.control.submit(self._first_prompt)
 
     async def _choose_provider(self) -> bool:
         from rho_tui.host.catalogue import NotConfigured
@@ -227,13 +233,19 @@ class ChatScreen(Screen[None]):
         if conversation is not None:
             self.presenter.provider(self.bench.choice)
             self.run_worker(self.control.follow(conversation), group="conversation", name="follow")
-            self.composer.ready = True
+        self.composer.ready = True
         self.composer.focus()
 
     # -- what the user says ---------------------------------------------------------------------
 
     @on(Composer.Submitted)
     def _submitted(self, message: Composer.Submitted) -> None:
+        if (
+            self.control.conversation is None
+        ):  # keep the prompt, ask for a model (APP9.8)
+            self.composer.restore([message.text])
+            self.run_worker(self.open_session(None), group="commands", exclusive=True)
+            return
         self.run_worker(
             self.control.submit(message.text, follow_up=message.follow_up), group="conversation"
         )
@@ -274,21 +286,19 @@ class ChatScreen(Screen[None]):
         self._interrupted_at = now
         self.toast("press ctrl+c again to leave")
 
-    @on(ApprovalPrompt.Answered)
-    def _approval_answered(self, message: ApprovalPrompt.Answered) -> None:
+    # found by their names, so that the first screen need not import what asks
+    def on_approval_prompt_answered(self, message: ApprovalPrompt.Answered) -> None:
         self.control.decide(message.approval_id, message.decision)
         self._dock.close(message.approval_id)
         if message.cancel_run:
             self.control.cancel()
 
-    @on(QuestionnaireForm.Answered)
-    def _form_answered(self, message: QuestionnaireForm.Answered) -> None:
+    def on_questionnaire_form_answered(self, message: QuestionnaireForm.Answered) -> None:
         self._close_form(
             message.request_id, lambda: self.control.respond(message.request_id, message.response)
         )
 
-    @on(QuestionnaireForm.Dismissed)
-    def _form_dismissed(self, message: QuestionnaireForm.Dismissed) -> None:
+    def on_questionnaire_form_dismissed(self, message: QuestionnaireForm.Dismissed) -> None:
         self._close_form(message.request_id, lambda: self.control.dismiss(message.request_id))
 
     def _close_form(self, request_id: HostInputId, answer: Callable[[], None]) -> None:
@@ -433,7 +443,10 @@ class ChatScreen(Screen[None]):
     def _after_event(self, event: ConversationEvent) -> None:
         if self._notify_user is not None:
             self._notify_user.after(event)
-        if isinstance(event, ToolFinished | TurnEnded):
+        kind = type(event).__name__  # importing the events is not for the first screen
+        if kind == "TurnEnded" or (
+            kind == "ToolFinished" and self._clock() - self._branch_read_at >= BRANCH_SECONDS
+        ):
             self._read_branch()
 
     def _questionnaire_timeout(self) -> float | None:
@@ -442,6 +455,7 @@ class ChatScreen(Screen[None]):
     @work(group="branch", exclusive=True)
     async def _read_branch(self) -> None:
         """A tool may have switched the branch: read it again, off the event loop."""
+        self._branch_read_at = self._clock()
         branch = await asyncio.to_thread(current_branch, self.bench.launch.cwd)
         self._status.facts = replace(self._status.facts, branch=branch)
 

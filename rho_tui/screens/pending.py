@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rho_core.ids import SteeringId
-from rho_tui.host.facts import TurnEnded, TurnEndKind
+from rho_tui.host.kinds import TurnEndKind
 from rho_tui.widgets.pending_input import PendingItem
+
+if TYPE_CHECKING:
+    from rho_tui.host.facts import TurnEnded
 
 
 @dataclass(slots=True)

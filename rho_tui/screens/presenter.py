@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rho_core.events import SteeringApplied
-from rho_tui.host import facts
 from rho_tui.host.catalogue import ProviderChoice
 from rho_tui.host.config import Config
-from rho_tui.screens.activity import activity_after
 from rho_tui.screens.pending import PendingInput
-from rho_tui.screens.status import status_after, with_choice
+from rho_tui.screens.status import with_choice
 from rho_tui.transcript.blocks import SessionHeaderBlock
-from rho_tui.transcript.reducer import TranscriptReducer
 from rho_tui.widgets.activity_line import ActivityLine
 from rho_tui.widgets.composer import Composer
 from rho_tui.widgets.pending_input import PendingInputPanel
 from rho_tui.widgets.prompt_dock import PromptDock
 from rho_tui.widgets.status_line import StatusLine
 from rho_tui.widgets.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from rho_tui.host.facts import ConversationEvent
+    from rho_tui.screens.folding import Folding
 
 HINTS = (
     ("/", "commands"),
@@ -42,89 +43,65 @@ class Surface:
 
 
 class Presenter:
-    """Folds events into the widgets; decides nothing."""
+    """Folds events into the widgets; decides nothing.
+
+    What events are and mean is only imported for the first of them (`Folding`): the first screen
+    does not wait for it.
+    """
 
     def __init__(self, surface: Surface, config: Config, version: str) -> None:
-        self._surface = surface
-        self._config = config
+        self.surface = surface
+        self.config = config
         self._version = version
-        self._choice: ProviderChoice | None = None
+        self.choice: ProviderChoice | None = None
         self.pending = PendingInput()
-        self._reducer = self._new_reducer()
+        self._folding: Folding | None = None
 
     def begin(self, headline: str = "") -> None:
         """A fresh transcript with the session's header on top."""
-        transcript = self._surface.transcript
+        transcript = self.surface.transcript
         transcript.clear_blocks()
         transcript.append(
             "header", SessionHeaderBlock(self._version, hints=HINTS, headline=headline)
         )
-        self._reducer = self._new_reducer()
+        self._folding = None
         self.pending.clear()
-        self._surface.dock.clear()
-        self._surface.activity.activity = None
+        self.surface.dock.clear()
+        self.surface.activity.activity = None
         self.show_pending()
 
     def headline(self, text: str) -> None:
         """Change the warning line of the header."""
         header = SessionHeaderBlock(self._version, hints=HINTS, headline=text)
-        self._surface.transcript.set_block("header", header)
+        self.surface.transcript.set_block("header", header)
 
     def provider(self, choice: ProviderChoice | None) -> None:
         """Another provider answers from now on, or none."""
-        self._choice = choice
-        status = self._surface.status
+        self.choice = choice
+        status = self.surface.status
         status.facts = with_choice(status.facts, choice)
 
-    def replayed(self, event: facts.ConversationEvent) -> None:
+    def replayed(self, event: ConversationEvent) -> None:
         """Show an event of the past: what it meant for the screen of that time is over."""
-        self._reducer.fold(event)
-        self._update_status(event)
+        self._folding_of_this_conversation().replayed(event)
 
-    def fold(self, event: facts.ConversationEvent) -> None:
+    def fold(self, event: ConversationEvent) -> None:
         """Show an event as it happens."""
-        self._reducer.fold(event)
-        surface = self._surface
-        surface.activity.activity = activity_after(event, surface.activity.activity)
-        self._update_status(event)
-        match event:
-            case facts.ApprovalAsked() | facts.QuestionAsked():
-                surface.dock.ask(event)
-            case facts.ApprovalWithdrawn(approval_id=id) | facts.ApprovalAnswered(approval_id=id):
-                surface.dock.close(id)
-            case (
-                facts.QuestionAnswered(request_id=id)
-                | facts.QuestionTimedOut(request_id=id)
-                | facts.QuestionDismissed(request_id=id)
-            ):
-                surface.dock.close(id)
-            case SteeringApplied(ids=ids):
-                for steering_id in ids:
-                    self.pending.applied(steering_id)
-                self.show_pending()
-            case facts.PromptAccepted(steering=False):
-                surface.composer.running = True
-                surface.activity.attention = "none"
-                surface.transcript.jump_to_bottom()
-            case facts.TurnEnded(kind=kind):
-                surface.composer.running = False
-                surface.dock.clear()
-                if kind is facts.TurnEndKind.COMPLETED and not surface.transcript.at_bottom:
-                    surface.activity.attention = "ready"
-            case _:
-                pass
+        self._folding_of_this_conversation().fold(event)
+
+    @staticmethod
+    def load() -> None:
+        """Import what the first event needs. Takes a while, so it has a thread of its own."""
+        from rho_tui.screens import folding  # noqa: F401 - importing it is the purpose
 
     def show_pending(self) -> None:
         """Draw what waits, unless a prompt needs the room."""
-        free = self._surface.dock.wanted == "nothing"
-        self._surface.pending.show(self.pending.shown() if free else ())
+        free = self.surface.dock.wanted == "nothing"
+        self.surface.pending.show(self.pending.shown() if free else ())
 
-    def _update_status(self, event: facts.ConversationEvent) -> None:
-        model = self._choice.model if self._choice else ""
-        status = self._surface.status
-        status.facts = status_after(event, status.facts, self._config.prices.get(model))
+    def _folding_of_this_conversation(self) -> Folding:
+        if self._folding is None:
+            from rho_tui.screens.folding import Folding
 
-    def _new_reducer(self) -> TranscriptReducer:
-        return TranscriptReducer(
-            self._surface.transcript, show_reasoning=self._config.display.show_reasoning
-        )
+            self._folding = Folding(self)
+        return self._folding

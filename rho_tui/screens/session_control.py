@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rho_core.errors import InvalidHostResponse, RhoError
-from rho_core.history.messages import Text
 from rho_core.ids import HostInputId
-from rho_core.inputs import UserInput
-from rho_tui.host import facts
+from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.pending import Waiting
 from rho_tui.screens.presenter import Presenter
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from rho_core.authority.approvals import ApprovalDecision
     from rho_core.questions import HostInputResponse
     from rho_tui.host.conversation import Conversation
+    from rho_tui.host.facts import ConversationEvent, TurnEnded
 
 _REPLAY_SLICE = 200
 _YIELD_EVERY = 64
@@ -42,7 +41,7 @@ class SessionControl:
         presenter: Presenter,
         *,
         restore: Callable[[list[str]], None],
-        on_event: Callable[[facts.ConversationEvent], None],
+        on_event: Callable[[ConversationEvent], None],
         spawn: Callable[[Coroutine[None, None, None]], object],
     ) -> None:
         self.bench = bench
@@ -68,6 +67,7 @@ class SessionControl:
         The old one stays when the new one cannot be opened. Raises what `Workbench.open` raises.
         """
         opened = await self.bench.open(resume)
+        await asyncio.to_thread(self._presenter.load)
         await self.close()
         self.conversation = conversation = opened.conversation
         self._attached.clear()
@@ -77,7 +77,7 @@ class SessionControl:
             if count % _REPLAY_SLICE == _REPLAY_SLICE - 1:
                 await asyncio.sleep(0)  # keys and paints come first in a long history
         for warning in opened.warnings:
-            conversation.notice(warning, facts.Severity.WARNING)
+            conversation.notice(warning, Severity.WARNING)
 
     async def close(self) -> None:
         """End the conversation: cancel, commit, write, let go. Takes about a second at most."""
@@ -87,11 +87,13 @@ class SessionControl:
 
     async def follow(self, conversation: Conversation) -> None:
         """Show everything that happens until the conversation is closed."""
+        from rho_tui.host.facts import TurnEnded
+
         count = 0
         async for event in conversation.events():
             self._presenter.fold(event)
             self._on_event(event)
-            if isinstance(event, facts.TurnEnded):
+            if isinstance(event, TurnEnded):
                 self._turn_ended(event)
             count += 1
             if count % _YIELD_EVERY == 0:
@@ -150,6 +152,9 @@ class SessionControl:
     # -- inside -------------------------------------------------------------------------------
 
     async def _send(self, text: str) -> None:
+        from rho_core.history.messages import Text
+        from rho_core.inputs import UserInput
+
         conversation = self.conversation
         if conversation is None:
             self._restore([text])
@@ -162,7 +167,7 @@ class SessionControl:
         except RhoError as error:
             self._attached = attached + self._attached
             self._restore([text])
-            conversation.notice(str(error), facts.Severity.ERROR)
+            conversation.notice(str(error), Severity.ERROR)
 
     async def _steer(self, item: Waiting) -> None:
         assert self.conversation is not None
@@ -192,7 +197,7 @@ class SessionControl:
         elif outcome is RetractionOutcome.ALREADY_APPLIED:
             self.conversation.notice("too late: the model has read it already")
 
-    def _turn_ended(self, ended: facts.TurnEnded) -> None:
+    def _turn_ended(self, ended: TurnEnded) -> None:
         back, following = self._presenter.pending.turn_ended(ended)
         self._presenter.show_pending()
         if back:

@@ -246,7 +246,7 @@ class SetupScreen(ModalScreen[SetupChoice | None]):
     def _footer_of(self, step: str) -> None:
         self._footer(
             {
-                "choose": "↑↓ Enter or digit · Esc skip and try the demo",
+                "choose": "↑↓ Enter or digit · Esc skip",
                 "key": "Enter continue · Esc back",
                 "server": "Tab next field · Enter continue · Esc back",
                 "model": "↑↓ choose · Enter take · Esc back",

@@ -70,6 +70,7 @@ class _Reader:
         self.old = self.new = 0
         self.old_left = self.new_left = 0
         self.old_path = ""
+        self.numbered = True
 
     @property
     def in_hunk(self) -> bool:
@@ -100,6 +101,8 @@ class _Reader:
     def _hunk(self, match: re.Match[str]) -> None:
         old, old_count, new, new_count = match.groups()
         self.old, self.new = int(old), int(new)
+        # a hunk of an edit that is still being written: nobody knows yet where it goes
+        self.numbered = bool(self.old or self.new)
         self.old_left = 1 if old_count is None else int(old_count)
         self.new_left = 1 if new_count is None else int(new_count)
         first = self.diff.files[-1].first if self.diff.files else 0
@@ -111,13 +114,13 @@ class _Reader:
         if not self.diff.files:
             self._file("")
         if sign == "-":
-            self._add(LineKind.REMOVED, text, self.old)
+            self._add(LineKind.REMOVED, text, self.old if self.numbered else 0)
             self.diff.files[-1].removed += 1
         elif sign == "+":
-            self._add(LineKind.ADDED, text, self.new)
+            self._add(LineKind.ADDED, text, self.new if self.numbered else 0)
             self.diff.files[-1].added += 1
         else:
-            self._add(LineKind.CONTEXT, text, self.new)
+            self._add(LineKind.CONTEXT, text, self.new if self.numbered else 0)
         if sign != "+":
             self.old, self.old_left = self.old + 1, self.old_left - 1
         if sign != "-":

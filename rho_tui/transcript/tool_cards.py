@@ -28,6 +28,7 @@ from rho_tui.transcript.blocks import (
     TextBody,
     ToolCard,
 )
+from rho_tui.transcript.edit_cards import DOCUMENT_TOOLS, document_primary, project
 
 INTERRUPTED = "tool call interrupted before completion"
 _MAX_ERROR_FACT = 160
@@ -90,12 +91,24 @@ def _header(call: CallFacts) -> CardHeader:
     arguments = call.arguments
     if call.name == "bash":
         return CardHeader("$", _text(arguments, "command"), dialect="shell")
+    if call.name == "process":
+        return _process_header(call)
     family = _FAMILIES.get(call.name, "default")
     key = _PRIMARY_KEYS.get(call.name, "path")
     primary = _grep_primary(arguments) if call.name == "grep" else _text(arguments, key)
+    if call.name in DOCUMENT_TOOLS:
+        primary = document_primary(call.name, arguments) or ", ".join(call.metadata.affected_paths)
     if call.name == "read_file":
         primary += _line_range(call.metadata.details)
     return CardHeader(call.name, primary or _raw(call), family)
+
+
+def _process_header(call: CallFacts) -> CardHeader:
+    """The command, where it is known: a result of polling names what it polled."""
+    command = _text(call.arguments, "command") or _text(call.metadata.details, "command")
+    primary = command or _text(call.arguments, "process_id")
+    action = _text(call.arguments, "action")
+    return CardHeader(f"{call.name} {action}".rstrip(), primary)
 
 
 def _grep_primary(arguments: Mapping[str, Any]) -> str:
@@ -128,13 +141,26 @@ def _running_facts(call: CallFacts) -> tuple[Fact, ...]:
         facts.append(Fact(call.progress, "meta"))
     if call.awaiting_approval:
         facts.append(Fact("waiting for your approval", "warning"))
-    return (*_diff_stat(call.metadata), *facts)
+    return (*(_diff_stat(call.metadata) or _projected_stat(call)), *facts)
 
 
 def _live_body(call: CallFacts) -> tuple[Body, ...]:
     if call.live_output:
         return (ShellBody(call.live_output),)
+    if not call.metadata.diff and (projection := project(call.name, call.arguments)):
+        return (DiffBody(projection.diff, projection.files[0].shown),)
     return _diff_body(call.metadata)
+
+
+def _projected_stat(call: CallFacts) -> tuple[Fact, ...]:
+    """What an edit that is still being written declares, and whether the files were looked at."""
+    projection = project(call.name, call.arguments)
+    if projection is None:
+        return ()
+    stat = Fact(f"+{projection.added} -{projection.removed} lines", "diff_stat")
+    if not call.metadata.affected_paths:
+        return (stat,)
+    return (stat, Fact("not verified against the files", "meta"))
 
 
 def _failed(header: CardHeader, call: CallFacts, failure: ToolFailed) -> ToolCard:
@@ -181,6 +207,7 @@ def _search_result(call: CallFacts, content: str) -> _Drawn:
         if call.name == "grep" and files is not None:
             text += f" in {files} file{'' if files == 1 else 's'}"
         facts = (Fact(text, "meta"),)
+        content = content.removesuffix(f"\n\n{text}")  # the fact says it
     return facts, (TextBody(content),) if matches and content.strip() else ()
 
 
@@ -197,6 +224,23 @@ def _shell_result(call: CallFacts, content: str) -> _Drawn:
         facts.append(Fact(f"the output is kept in {spill}", "meta"))
     shown = _shell_output(content)
     return tuple(facts), (ShellBody(shown),) if shown else ()
+
+
+def _process_result(call: CallFacts, content: str) -> _Drawn:
+    details = call.metadata.details
+    state, exit_code = details.get("state"), details.get("exit_code")
+    if state is None:
+        return (Fact("stop requested", "meta"),), ()
+    parts = [str(state).replace("_", " ")]
+    if exit_code is not None:
+        parts.append(f"exit {exit_code}")
+    parts.append(f"{details.get('duration_seconds', 0):.1f}s")
+    failed = exit_code is not None or state in ("timed_out", "failed_to_start")
+    shown = content.partition("\n\n")[2]
+    if "\nstderr:\n" not in shown:
+        shown = shown.removeprefix("stdout:\n").removeprefix("stderr:\n")
+    fact = Fact(" · ".join(parts), "error" if failed else "meta")
+    return (fact,), (ShellBody(shown),) if shown else ()
 
 
 def _shell_output(content: str) -> str:
@@ -243,6 +287,7 @@ _RESULTS: Mapping[str, Callable[[CallFacts, str], _Drawn]] = {
     "grep": _search_result,
     "glob": _search_result,
     "bash": _shell_result,
+    "process": _process_result,
     "write": _edit_result,
     "str_replace": _edit_result,
     "edit": _edit_result,

@@ -71,7 +71,7 @@ class ActivityLine(PaletteWidget):
 
     DEFAULT_CSS = "ActivityLine { height: 1; width: 1fr; }"
 
-    activity: reactive[Activity | None] = reactive(None)
+    activity: reactive[Activity | None] = reactive(None, repaint=False)
     """What is going on, None when idle."""
 
     at_bottom: reactive[bool] = reactive(True)
@@ -111,10 +111,13 @@ class ActivityLine(PaletteWidget):
         if new is None and self._timer is not None:
             self._timer.stop()
             self._timer = None
-        elif new is not None and self._timer is None:
-            moving = self.animate_spinner and self.app.animation_level != "none"
-            step = FRAME_SECONDS if moving else 1.0
-            self._timer = self.set_interval(step, self._advance)
+        moving = self.animate_spinner and self.app.animation_level != "none"
+        if new is not None and self._timer is None:
+            self._timer = self.set_interval(FRAME_SECONDS if moving else 1.0, self._advance)
+        if old is None or new is None or not moving:
+            self.refresh()
+        # else the next spinner frame shows it: a run of quick steps changes phase many times a
+        # frame, and each repaint of this row makes Textual look at the whole screen
 
     @property
     def ticking(self) -> bool:

@@ -320,6 +320,8 @@ class ApprovalPrompt(Widget, can_focus=True):
             text = f"keys active in {left:.1f}s, once you pause typing"
         elif self._feedback_open:
             text = "Enter deny with this feedback · Esc back"
+        elif self.app.size.width < _NARROW:
+            text = "1-4 or letter · Esc deny and cancel"
         else:
             text = "1-4 or letter choose · ↑↓ Enter · Esc deny and cancel the run"
         self.query_one(".approval--footer", Static).update(Content(text), layout=False)

@@ -38,6 +38,12 @@ class LineView(ScrollView, can_focus=False):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
+        scrollbar-color: $foreground 40%;
+        scrollbar-color-hover: $foreground 60%;
+        scrollbar-color-active: $foreground 60%;
+        scrollbar-background: $surface;
+        scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface;
     }
     """
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
-from rho_tui.host.facts import ApprovalAsked, QuestionAsked
-from rho_tui.widgets.approval_prompt import ApprovalPrompt
-from rho_tui.widgets.questionnaire_form import QuestionnaireForm
 from rho_tui.widgets.typing_guard import TypingGuard
 
-Asked: TypeAlias = ApprovalAsked | QuestionAsked
+if TYPE_CHECKING:
+    from rho_tui.host.facts import ApprovalAsked, QuestionAsked
+
+    Asked: TypeAlias = ApprovalAsked | QuestionAsked
+
 Wanted: TypeAlias = Literal["nothing", "approval", "input"]
 
 
@@ -57,6 +58,8 @@ class PromptDock(Vertical):
         """What the request that is shown wants."""
         if not self._waiting:
             return "nothing"
+        from rho_tui.host.facts import ApprovalAsked
+
         return "approval" if isinstance(self._waiting[0], ApprovalAsked) else "input"
 
     def ask(self, asked: Asked) -> None:
@@ -80,8 +83,8 @@ class PromptDock(Vertical):
         first = self._waiting[0] if self._waiting else None
         wanted_id = _id(first) if first else None
         if wanted_id == self._shown:
-            for prompt in self.query(ApprovalPrompt):
-                prompt.waiting = len(self._waiting) - 1
+            if first is not None:
+                self._count_waiting()
             return
         self._shown = wanted_id
         self.query("ApprovalPrompt, QuestionnaireForm").remove()
@@ -89,7 +92,18 @@ class PromptDock(Vertical):
             self.mount(self._widget_for(first))
         self.post_message(self.Changed(self.wanted))
 
+    def _count_waiting(self) -> None:
+        from rho_tui.widgets.approval_prompt import ApprovalPrompt
+
+        for prompt in self.query(ApprovalPrompt):
+            prompt.waiting = len(self._waiting) - 1
+
     def _widget_for(self, asked: Asked) -> Widget:
+        # imported with the first request: the first screen does without
+        from rho_tui.host.facts import ApprovalAsked
+        from rho_tui.widgets.approval_prompt import ApprovalPrompt
+        from rho_tui.widgets.questionnaire_form import QuestionnaireForm
+
         if isinstance(asked, ApprovalAsked):
             return ApprovalPrompt(
                 asked.approval_id,
@@ -107,4 +121,6 @@ class PromptDock(Vertical):
 
 
 def _id(asked: Asked) -> str:
+    from rho_tui.host.facts import ApprovalAsked
+
     return asked.approval_id if isinstance(asked, ApprovalAsked) else asked.request.id

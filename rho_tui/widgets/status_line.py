@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from rich.segment import Segment
 from textual.reactive import reactive
 from textual.strip import Strip
+from textual.timer import Timer
 
 from rho_tui.transcript.palette import Palette
 from rho_tui.transcript.wrap import text_width
 from rho_tui.widgets.palette_widget import PaletteWidget
 from rho_tui.widgets.status_layout import StatusFacts, StatusRow, layout_status
+
+CALM_SECONDS = 0.25
+"""Facts that change more often than this share a repaint: each one costs a look at the screen."""
 
 
 class StatusLine(PaletteWidget):
@@ -19,7 +25,7 @@ class StatusLine(PaletteWidget):
 
     DEFAULT_CSS = "StatusLine { height: 2; width: 1fr; }"
 
-    facts: reactive[StatusFacts] = reactive(StatusFacts())
+    facts: reactive[StatusFacts] = reactive(StatusFacts(), repaint=False)
     """What is shown."""
 
     def __init__(
@@ -30,8 +36,24 @@ class StatusLine(PaletteWidget):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
+        self._drawn_at = 0.0
+        self._timer: Timer | None = None
         if facts is not None:
             self.set_reactive(StatusLine.facts, facts)
+
+    def watch_facts(self) -> None:
+        """Repaint at once after a quiet time or without animations, else when it is over."""
+        if self._timer is None:
+            left = self._drawn_at + CALM_SECONDS - monotonic()
+            if left > 0 and self.app.animation_level != "none":
+                self._timer = self.set_timer(left, self._draw)
+            else:
+                self._draw()
+
+    def _draw(self) -> None:
+        self._timer = None
+        self._drawn_at = monotonic()
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One of the two rows."""

@@ -27,7 +27,15 @@ class SuggestionPalette(LineView):
     """Shows suggestions and knows which one is marked; the composer feeds it and takes from it."""
 
     DEFAULT_CSS = """
-    SuggestionPalette { display: none; max-height: 5; background: $panel; padding: 0 1; }
+    SuggestionPalette {
+        display: none;
+        max-height: 5;
+        background: $panel;
+        padding: 0 1;
+        scrollbar-background: $panel;
+        scrollbar-background-hover: $panel;
+        scrollbar-background-active: $panel;
+    }
     """
 
     class Picked(Message):
