@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 NAMES = (
     "startup", "idle", "stream", "steps", "frame", "core_import", "core_turn", "core_events",
-    "core_arguments", "core_parallel", "core_snapshot", "core_drop",
+    "core_arguments", "core_parallel", "core_snapshot", "core_drop", "search",
 )  # fmt: skip
 _HEAD = ("figure", "value", "floor", "unit", "result", "target", "met")
 

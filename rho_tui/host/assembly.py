@@ -78,7 +78,7 @@ def assemble(
         readable=[launch.paths.state_dir / "output"],
     )
     process_tool = _process_tool(launch, processes)
-    edit_format = edit_format_for(launch.config.behavior.edit_tool, choice)
+    edit_format = edit_format_for(launch.config.behavior.edit_tool)
     undone = _undo_interrupted(launch.paths.state_dir / "recovery")
     tools = _tools(launch, supervisor, process_tool, edit_format, interactive=interactive)
     instructions = discover_instructions(workspace, policy, user_dir=launch.paths.config_dir)

@@ -82,7 +82,7 @@ class BehaviorConfig:
     credential_store: Literal["os", "file"] = "os"
     #: tell the terminal when Rho waits for you or has finished while you look elsewhere
     notify: Literal["bell", "osc9", "off"] = "bell"
-    #: how the model writes edits; auto chooses by provider
+    #: how the model writes edits; auto is the format every model knows
     edit_tool: EditToolName = "auto"
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from rho_core.tools.file_tools import EditFormat
-from rho_tui.host.catalogue import ProviderChoice
 from rho_tui.host.config import EditToolName
 
 
-def edit_format_for(setting: EditToolName, choice: ProviderChoice) -> EditFormat:
-    """The format of `behavior.edit_tool`; `auto` is what the models of the provider know best.
+def edit_format_for(setting: EditToolName) -> EditFormat:
+    """The format of `behavior.edit_tool`; `auto` is what every model knows.
 
-    Models reached over Anthropic Messages replace exact text, and so does the demo; all others
-    edit by line numbers.
+    Behind Chat Completions stand models of any kind and behind Messages those that were taught to
+    replace exact text, so both get `str_replace` (we depart from APP6.8 here: a format that a
+    local model has never seen costs it failed edits). The others are there to be chosen.
     """
-    if setting != "auto":
-        return EditFormat.parse(setting)
-    return EditFormat.HASHLINE if choice.wire == "chat" else EditFormat.STR_REPLACE
+    return EditFormat.STR_REPLACE if setting == "auto" else EditFormat.parse(setting)

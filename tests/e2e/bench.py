@@ -20,8 +20,6 @@ APPROVAL_ARMED = "1-4 or letter choose"
 """The approval prompt says this once it takes keys."""
 NARROW = (80, 24)
 WIDE = (120, 36)
-EXACT_EDITS = '[behavior]\nedit_tool = "str_replace"\n'
-"""Configuration: the same edit tool on both wires (APP6.8 gives each its own)."""
 
 
 class Bench:
@@ -40,8 +38,6 @@ class Bench:
         self._models = 0
         self.workspace.mkdir()
         self.home.mkdir()
-        # the scripted models edit by exact text, whatever wire they are reached over
-        self.configure('[behavior]\nedit_tool = "str_replace"\n')
         self.environment = {
             "RHO_HOME": str(self.home),
             "HOME": str(folder),

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from rho_core.tools.file_tools import EditFormat
-from rho_tui.host.catalogue import ProviderChoice
 from rho_tui.host.config import ConfigError, load_config
 from rho_tui.host.edit_format import edit_format_for
 
 
-@pytest.mark.clause("T1.4", "APP6.8")
-@pytest.mark.parametrize(
-    ("name", "wire", "chosen"),
-    [
-        ("anthropic", "anthropic", EditFormat.STR_REPLACE),
-        ("mine", "anthropic", EditFormat.STR_REPLACE),
-        ("demo", "demo", EditFormat.STR_REPLACE),
-        ("openai", "chat", EditFormat.HASHLINE),
-        ("local", "chat", EditFormat.HASHLINE),
-    ],
-)
-def test_auto_goes_by_the_provider_and_a_choice_goes_first(
-    name: str, wire: Literal["chat", "anthropic", "demo"], chosen: EditFormat
-) -> None:
-    choice = ProviderChoice(name, name, wire, "m")
-    assert edit_format_for("auto", choice) is chosen
-    assert edit_format_for("apply_patch", choice) is EditFormat.APPLY_PATCH
-    assert edit_format_for("str_replace", choice) is EditFormat.STR_REPLACE
+@pytest.mark.clause("T1.4")
+def test_auto_is_the_format_every_model_knows_and_a_choice_goes_first() -> None:
+    assert edit_format_for("auto") is EditFormat.STR_REPLACE
+    assert edit_format_for("hashline") is EditFormat.HASHLINE
+    assert edit_format_for("apply_patch") is EditFormat.APPLY_PATCH
+    assert edit_format_for("str_replace") is EditFormat.STR_REPLACE
 
 
 @pytest.mark.clause("APP6.8")
