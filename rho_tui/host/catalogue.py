@@ -91,13 +91,18 @@ def resolve_provider(
             "OPENAI_BASE_URL to a local server, or try --provider demo"
         )
     if name == DEMO:
-        return ProviderChoice(DEMO, "Demo", "demo", "demo")
+        return demo_choice()
     if name in VENDORS:
         return _resolve_vendor(VENDORS[name], config, environ, credentials)
     if name in config.providers.custom:
         return _resolve_custom(name, config, environ, credentials)
     known = ", ".join([*VENDORS, DEMO, *config.providers.custom])
     raise ConfigError(f"unknown provider {name!r}; known providers are {known}")
+
+
+def demo_choice() -> ProviderChoice:
+    """The built-in demo: no model, rules."""
+    return ProviderChoice(DEMO, "Demo", "demo", "rules")
 
 
 def build_provider(choice: ProviderChoice) -> ModelProvider:

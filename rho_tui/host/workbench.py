@@ -13,6 +13,7 @@ from rho_tui.host.catalogue import (
     NotConfigured,
     ProviderChoice,
     build_provider,
+    demo_choice,
     resolve_provider,
 )
 from rho_tui.host.config import with_overrides
@@ -102,7 +103,7 @@ class Workbench:
         )
         unnamed = not launch.config.model.provider
         if isinstance(choice, NotConfigured) and launch.or_demo and unnamed:
-            choice = ProviderChoice(DEMO, "Demo", "demo", "demo")
+            choice = demo_choice()
         if isinstance(choice, ProviderChoice):
             self.choice = choice
         return choice

@@ -69,8 +69,14 @@ class ChatScreen(Screen[None]):
         Binding("escape", "interrupt", "Stop", show=False),
         Binding("pageup", "scroll_page(-1)", "Scroll up", show=False, priority=True),
         Binding("pagedown", "scroll_page(1)", "Scroll down", show=False, priority=True),
-        Binding("ctrl+home", "scroll_to(False)", "To the start", show=False, priority=True),
-        Binding("ctrl+end", "scroll_to(True)", "To the end", show=False, priority=True),
+        Binding("ctrl+home", "scroll_to(False)", "Jump to the top", show=False, priority=True),
+        Binding(
+            "ctrl+end",
+            "scroll_to(True)",
+            "Jump to the last row, and follow",
+            show=False,
+            priority=True,
+        ),
         Binding("ctrl+o", "toggle_card", "Expand the newest card", show=False, priority=True),
         Binding("alt+up", "edit_pending", "Edit waiting input", show=False, priority=True),
         Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
@@ -240,9 +246,7 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.Submitted)
     def _submitted(self, message: Composer.Submitted) -> None:
-        if (
-            self.control.conversation is None
-        ):  # keep the prompt, ask for a model (APP9.8)
+        if self.control.conversation is None:  # keep the prompt, ask for a model (APP9.8)
             self.composer.restore([message.text])
             self.run_worker(self.open_session(None), group="commands", exclusive=True)
             return
@@ -434,7 +438,8 @@ class ChatScreen(Screen[None]):
         own = [
             KeyHelp(binding.key, binding.description.lower())
             for binding in self.BINDINGS
-            if isinstance(binding, Binding)
+            # what esc does is among the composer's keys
+            if isinstance(binding, Binding) and binding.key != "escape"
         ]
         self.app.push_screen(HelpScreen([*COMPOSER_KEYS, *own], chat_registry()))
 

@@ -145,6 +145,8 @@ def _running_facts(call: CallFacts) -> tuple[Fact, ...]:
 
 
 def _live_body(call: CallFacts) -> tuple[Body, ...]:
+    if call.awaiting_approval:
+        return ()  # the prompt shows what would happen; twice would be noise
     if call.live_output:
         return (ShellBody(call.live_output),)
     if not call.metadata.diff and (projection := project(call.name, call.arguments)):

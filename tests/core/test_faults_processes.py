@@ -1,4 +1,4 @@
-"""Cancel, drop, or raise at every await point of a run that starts a real process: none outlives it."""
+"""Cancel, drop, or raise at every await point up to a running command: none outlives its run."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ from tests.core.run_harness import (
 from tests.tools.shell_harness import is_alive, unique_sleep
 
 
+async def comes_true(condition: Callable[[], object]) -> None:
+    """Like `until`, for what takes a process its time: looks now and then, not all the time."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - a process tells nobody that it runs
+            await asyncio.sleep(0.004)
+
+
 def drop(run: Run) -> None:
     run._events.drop()
     run.cancel()
@@ -49,10 +56,10 @@ async def strike(root: Path, number: int, action: Callable[[Run], object] | None
         if action is not None:
             fuse.action = lambda: action(run)
         reading = asyncio.create_task(collect(run))
-        await until(lambda: fuse.struck or is_alive(sleep) or run.is_finished)
+        await comes_true(lambda: fuse.struck or is_alive(sleep) or run.is_finished)
         struck = fuse.struck
         # an exception in some places only loses live output, and the command goes on
-        await until(lambda: run.is_finished or is_alive(sleep))
+        await comes_true(lambda: run.is_finished or is_alive(sleep))
         run.cancel()
         try:
             await within(run.outcome())

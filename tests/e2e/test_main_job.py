@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.bench import APPROVAL_ARMED, EXACT_EDITS, NARROW, WIDE, Bench, approve, ask, draft
+from tests.e2e.bench import APPROVAL_ARMED, NARROW, WIDE, Bench, approve, ask, draft
 from tests.e2e.model_process import Wire
 from tests.servers import Call, Turn
 
@@ -39,7 +39,6 @@ JOB = [
 def test_a_prompt_leads_to_an_approved_change(
     bench: Bench, wire: Wire, size: tuple[int, int]
 ) -> None:
-    bench.configure(EXACT_EDITS)
     file = bench.file("greet.py", SOURCE)
     model = bench.model(JOB, wire)
     terminal = bench.rho(size=size)
@@ -73,7 +72,6 @@ def test_a_prompt_leads_to_an_approved_change(
 
 @pytest.mark.clause("APP3.20")
 def test_a_denial_with_feedback_reaches_the_model(bench: Bench) -> None:
-    bench.configure(EXACT_EDITS)
     file = bench.file("greet.py", SOURCE)
     model = bench.model([Turn(calls=(CHANGE,)), Turn(calls=(CHANGE,)), Turn(text="As you like.")])
     terminal = bench.rho()
@@ -92,7 +90,6 @@ def test_a_denial_with_feedback_reaches_the_model(bench: Bench) -> None:
 @pytest.mark.clause("APP3.20", "case:E4")
 def test_keys_typed_while_the_prompt_appears_do_not_answer_it(bench: Bench) -> None:
     """A person types on while the model works: digits, letters, and an Enter at the wrong time."""
-    bench.configure(EXACT_EDITS)
     file = bench.file("greet.py", SOURCE)
     model = bench.model([Turn(calls=(CHANGE,), first_delay=0.6), Turn(text="It is done.")])
     terminal = bench.rho()

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.e2e.bench import EXACT_EDITS, WIDE, Bench, approve, ask, family_asleep, wait_dead
+from tests.e2e.bench import WIDE, Bench, approve, ask, family_asleep, wait_dead
 from tests.e2e.model_process import Wire
 from tests.e2e.terminal import Terminal
 from tests.servers import Call, Turn
@@ -40,7 +40,6 @@ def session_file(bench: Bench) -> str:
 def test_a_resumed_session_looks_the_same_and_goes_on(
     bench: Bench, wire: Wire, by_id: bool
 ) -> None:
-    bench.configure(EXACT_EDITS)
     bench.file("a.txt", "old line\nother\n")
     turns = [
         Turn(reasoning="Think first.", text="I change it.", calls=(CHANGE,)),

@@ -72,7 +72,7 @@ class Scene:
         prompt = self.chat.query_one(ApprovalPrompt)
         await self.until(lambda: prompt.is_mounted)
         self.clock.now += 1
-        await self.until(lambda: prompt.armed)
+        await self.until(lambda: prompt.armed and prompt.has_focus)
         return prompt
 
     async def allow(self) -> None:
@@ -87,7 +87,7 @@ class Scene:
         form = self.chat.query_one(QuestionnaireForm)
         await self.until(lambda: form.is_mounted)
         self.clock.now += 1
-        await self.until(lambda: form.armed)
+        await self.until(lambda: form.armed and form.has_focus)
         return form
 
     def fold(self, events: Iterable[ConversationEvent]) -> None:
@@ -96,7 +96,11 @@ class Scene:
             self.chat.presenter.fold(event)
 
     async def rest(self) -> None:
-        """Nothing moves any more: no caret blinks, every row is drawn and coloured."""
+        """Nothing moves any more: the focus is back, no caret blinks, every row is coloured."""
+        if self.app.screen is self.chat and not self.chat.query(
+            "ApprovalPrompt, QuestionnaireForm"
+        ):
+            await self.until(lambda: self.chat.composer.has_composer_focus)
         for field in self.app.screen.query("TextArea, Input").results(TextArea | Input):
             field.cursor_blink = False
         await self.until(lambda: not [w for w in self.app.workers if w.group == "branch"])
@@ -109,9 +113,10 @@ class Scene:
             busy = transcript._frame_timer or transcript._growing or transcript._changed
             return not busy and transcript._colouring() is None
 
+        picture = ""
         async with asyncio.timeout(_SECONDS):
             while True:
                 transcript.flush()
                 await self.pilot.pause()
-                if drawn():
+                if drawn() and picture == (picture := self.app.export_screenshot()):
                     return

@@ -168,17 +168,21 @@ def test_live_output_grows_the_card() -> None:
     assert only_card(blocks).bodies == (ShellBody("one\ntwo\n"),)
 
 
-def test_a_waiting_edit_shows_its_diff_before_it_is_approved() -> None:
+def test_a_waiting_edit_leaves_its_diff_to_the_prompt_and_shows_it_again_afterwards() -> None:
     metadata = ToolMetadata(diff=DIFF, affected_paths=("x",))
     proposed = call("str_replace", path="x", old_str="a", new_str="b")
     request: Any = None
-    blocks = fold(
+    asked = (
         proposed,
         started("str_replace"),
         facts.ApprovalAsked("a1", request, proposed.call, metadata),
     )
-    card = only_card(blocks)
-    assert card.bodies == (DiffBody(DIFF, "x"),)
+    card = only_card(fold(*asked))
+    assert card.bodies == ()
+    allowed = facts.ApprovalAnswered(
+        "a1", ToolCallId("c1"), "str_replace", "x", facts.ApprovalVerdict.ALLOWED_ONCE
+    )
+    assert only_card(fold(*asked, allowed)).bodies == (DiffBody(DIFF, "x"),)
     assert any(fact.text == "waiting for your approval" for fact in card.facts)
     assert any(fact.text == "+1 -1 lines" for fact in card.facts)
 
