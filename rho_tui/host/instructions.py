@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 FILE_NAME = "AGENTS.md"
 MAX_INSTRUCTION_BYTES = 256 * 1024
 
-_CONTROLS = {code: f"&#{code};" for code in range(32)}
+#: What could end a line or steer a terminal: C0, DEL and C1, and the Unicode separators.
+_CONTROLS = {code: f"&#{code};" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,15 @@ def discover_instructions(
 
 
 def render_instructions(file: InstructionFile) -> str:
-    """The file wrapped so that neither path nor body can be taken for something else (27.2)."""
+    """The file wrapped so that its path cannot be taken for something else (27.2)."""
     # not `xml.sax.saxutils.quoteattr`: that imports urllib, http and email, 1.5 MiB of them
-    path = html.escape(str(file.path)).translate(_CONTROLS)
+    path = html.escape(sendable_path(file.path)).translate(_CONTROLS)
     return f'<agents_instructions path="{path}">\n{file.text}\n</agents_instructions>'
+
+
+def sendable_path(path: Path) -> str:
+    """The path as text that can be sent; bytes of it that are no UTF-8 become `?`."""
+    return str(path).encode("utf-8", "replace").decode()
 
 
 def _ancestry(directory: Path) -> list[Path]:

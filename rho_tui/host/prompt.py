@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rho_core.diagnostics import PromptSource, PromptSourceKind
-from rho_tui.host.instructions import InstructionFile, render_instructions
+from rho_tui.host.instructions import InstructionFile, render_instructions, sendable_path
 
 if TYPE_CHECKING:
     from rho_core.tools.skill_discovery import SkillSummary
@@ -83,7 +83,7 @@ def _base(parts: PromptParts) -> str:
     lines = [
         _ROLE,
         # as a JSON string, so that a path cannot start a new line of the prompt
-        f"Working directory: {json.dumps(str(parts.cwd), ensure_ascii=False)}\n"
+        f"Working directory: {json.dumps(sendable_path(parts.cwd), ensure_ascii=False)}\n"
         f"Model: {parts.model} (it may change during the session)",
         _GUIDANCE,
     ]

@@ -19,6 +19,7 @@ from textual.widgets import TextArea
 
 from rho_tui.transcript.sanitize import REPLACEMENT, clean_line
 from rho_tui.widgets.enter_burst import SETTLE_SECONDS, EnterBurst
+from rho_tui.widgets.one_shot import set_one_shot
 from rho_tui.widgets.pastes import MAX_UNFOLD_CHARS, PasteStore, clean_paste
 from rho_tui.widgets.prompt_history import PromptRecall
 from rho_tui.widgets.terminal_input import key_name
@@ -158,7 +159,7 @@ class ComposerInput(TextArea):
             case "newline":
                 self.insert_text("\n")
             case _:
-                self._waiting_enter = self.set_timer(SETTLE_SECONDS, self.submit)
+                self._waiting_enter = set_one_shot(self, SETTLE_SECONDS, self.submit)
 
     def _settle_waiting_enter(self, event: events.Key) -> None:
         """Something followed an Enter that was waiting: text makes it a newline, a key submits."""

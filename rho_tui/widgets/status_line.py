@@ -11,6 +11,7 @@ from textual.timer import Timer
 
 from rho_tui.transcript.palette import Palette
 from rho_tui.transcript.wrap import text_width
+from rho_tui.widgets.one_shot import set_one_shot
 from rho_tui.widgets.palette_widget import PaletteWidget
 from rho_tui.widgets.status_layout import StatusFacts, StatusRow, layout_status
 
@@ -46,7 +47,7 @@ class StatusLine(PaletteWidget):
         if self._timer is None:
             left = self._drawn_at + CALM_SECONDS - monotonic()
             if left > 0 and self.app.animation_level != "none":
-                self._timer = self.set_timer(left, self._draw)
+                self._timer = set_one_shot(self, left, self._draw)
             else:
                 self._draw()
 

@@ -20,6 +20,7 @@ from rho_tui.transcript.blocks import Block, ToolCard, extended
 from rho_tui.transcript.markdown_parse import LINK_SCHEMES
 from rho_tui.transcript.rows import Hit
 from rho_tui.transcript.wrap import column_at
+from rho_tui.widgets.one_shot import set_one_shot
 from rho_tui.widgets.transcript_index import Entry
 from rho_tui.widgets.transcript_painter import MARGIN
 from rho_tui.widgets.transcript_selection import row_key, whole_entry, word_at
@@ -210,7 +211,7 @@ class TranscriptView(TranscriptSurface):
         scrolls = self._viewport.following and self._entries.total > self._viewport.height
         pause = max(FOLLOW_INTERVAL if scrolls else GROW_INTERVAL, self._frame_cost / MAX_SHARE)
         delay = self._frame_ended + pause - monotonic()
-        self._frame_timer = self.set_timer(max(delay, 0.001), self._frame)
+        self._frame_timer = set_one_shot(self, max(delay, 0.001), self._frame)
 
     def _frame(self) -> None:
         """Take in collected text and repaint the rows that changed."""

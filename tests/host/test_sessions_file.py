@@ -148,7 +148,7 @@ def test_an_unconfirmed_write_is_written_again_under_the_same_numbers(
     file = SessionFile(path)
     file.stage(HEADER)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", _fail)
+        patch.setattr(session_file, "_sync_data", _fail)
         with pytest.raises(OSError, match="I/O"):
             file.flush()
     file.flush()

@@ -120,7 +120,7 @@ class SessionFile:
         try:
             file = self._file = self._file or self._open()
             _write_all(file, self._mend(file) + data)
-            os.fsync(file.fileno())
+            _sync_data(file.fileno())
         except OSError:
             # The next attempt looks at the file afresh, and may have to mend its end
             self._close_quietly()
@@ -168,6 +168,10 @@ class SessionFile:
             self.close()
         except OSError:
             pass  # the error that brought us here is the one to report
+
+
+#: enough for an append: data and size, without the times of the file; macOS has only fsync
+_sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 def _write_all(file: FileIO, data: bytes) -> None:
