@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from rho_core.errors import InvalidHostResponse, RhoError
+from rho_core.errors import InvalidHostResponse
 from rho_core.ids import HostInputId
 from rho_core.version import __version__
 from rho_tui.host.catalogue import credential_env_vars
@@ -24,6 +24,7 @@ from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.attention import Attention
 from rho_tui.screens.commands import chat_registry, find_command
+from rho_tui.screens.opening import SessionOpening
 from rho_tui.screens.presenter import Presenter, Surface
 from rho_tui.screens.session_control import SessionControl
 from rho_tui.screens.status import initial_status
@@ -141,6 +142,7 @@ class ChatScreen(Screen[None]):
             on_event=self._after_event,
             spawn=lambda work: self.run_worker(work, group="conversation"),
         )
+        self.opening = SessionOpening(self)
         self._notify_user: Attention | None = None
 
     def compose(self) -> ComposeResult:
@@ -167,80 +169,18 @@ class ChatScreen(Screen[None]):
             self.say(warning, Severity.WARNING)
         self.call_after_refresh(self._connect)
 
-    # -- opening ------------------------------------------------------------------------------
-
     @work(group="opening")
     async def _connect(self) -> None:
-        """Choose the provider and open the first conversation."""
         self._read_branch()
-        if not await self._choose_provider():
-            self.composer.ready = True  # commands work all the same
-            return
-        await self._open(self._resume)
-        if self._first_prompt is not None and self.control.conversation is not None:
-            await self.control.submit(self._first_prompt)
-
-    async def _choose_provider(self) -> bool:
-        from rho_tui.host.catalogue import NotConfigured
-        from rho_tui.host.config import ConfigError
-        from rho_tui.host.credentials import CredentialError
-
-        try:
-            choice = await self.bench.connect()
-        except (ConfigError, CredentialError) as error:
-            self.presenter.provider(None)
-            self.say(str(error), Severity.ERROR)
-            return False
-        if isinstance(choice, NotConfigured):
-            self.presenter.provider(None)
-            self.presenter.headline(choice.reason)
-            return await self._ask_for_provider()
-        self.presenter.provider(choice)
-        return True
-
-    async def _ask_for_provider(self) -> bool:
-        """The setup screen; False when the user skipped it or it could not be carried out."""
-        from rho_tui.host.config import ConfigError
-        from rho_tui.host.credentials import CredentialError
-        from rho_tui.screens.setup import SetupScreen
-        from rho_tui.screens.setup_flow import ServerProbe, apply_setup
-
-        choice = await self.app.push_screen_wait(SetupScreen(ServerProbe()))
-        if choice is None:
-            return False
-        try:
-            remark = await apply_setup(self.bench, choice)
-        except (ConfigError, CredentialError) as error:
-            self.say(str(error), Severity.ERROR)
-            return False
-        if remark:
-            self.say(remark)
-        return await self._choose_provider()
+        await self.opening.begin(self._resume, self._first_prompt)
 
     async def set_up(self) -> None:
         """`/login`: set up a provider and open a conversation with it."""
-        if await self._ask_for_provider():
-            await self._open(None)
+        await self.opening.set_up()
 
     async def open_session(self, path: Path | None) -> None:
         """Another session: a new one, or the one in `path`."""
-        if self.bench.choice is None:
-            await self.set_up()
-        else:
-            await self._open(path)
-
-    async def _open(self, path: Path | None) -> None:
-        self.composer.ready = False
-        try:
-            await self.control.open(path)
-        except (RhoError, OSError, ValueError) as error:
-            self.say(f"the session cannot be opened: {error}", Severity.ERROR)
-        conversation = self.control.conversation
-        if conversation is not None:
-            self.presenter.provider(self.bench.choice)
-            self.run_worker(self.control.follow(conversation), group="conversation", name="follow")
-        self.composer.ready = True
-        self.composer.focus()
+        await self.opening.open_session(path)
 
     # -- what the user says ---------------------------------------------------------------------
 

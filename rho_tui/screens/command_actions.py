@@ -22,7 +22,7 @@ from rho_tui.host.sessions.index import (
 from rho_tui.screens.picker import Picker, PickerItem
 
 if TYPE_CHECKING:
-    from rho_tui.screens.chat import ChatScreen
+    from rho_tui.screens.chat_host import ChatHost
 
 _MODE_DETAILS = {
     PermissionMode.SUPERVISED: "ask before every write and command",
@@ -32,7 +32,7 @@ _MODE_DETAILS = {
 }
 
 
-async def pick_session(screen: ChatScreen, args: str) -> SessionSummary | None:
+async def pick_session(screen: ChatHost, args: str) -> SessionSummary | None:
     """The session that `args` names, or the one the user picks; None when there is none."""
     launch = screen.bench.launch
     folder, cwd = launch.paths.sessions_dir, str(launch.cwd)
@@ -53,7 +53,7 @@ async def pick_session(screen: ChatScreen, args: str) -> SessionSummary | None:
     return await screen.app.push_screen_wait(picker)
 
 
-async def choose_model(screen: ChatScreen, args: str) -> None:
+async def choose_model(screen: ChatHost, args: str) -> None:
     """`/model`: another model of the provider, by name or from its list."""
     conversation, choice = screen.control.conversation, screen.bench.choice
     if conversation is None or choice is None:
@@ -72,7 +72,7 @@ async def choose_model(screen: ChatScreen, args: str) -> None:
     screen.presenter.provider(changed)
 
 
-async def _pick_model(screen: ChatScreen, choice: ProviderChoice) -> str | None:
+async def _pick_model(screen: ChatHost, choice: ProviderChoice) -> str | None:
     if choice.name == DEMO:
         screen.say("the demo is the only model here; /login sets up another provider")
         return None
@@ -91,7 +91,7 @@ async def _pick_model(screen: ChatScreen, choice: ProviderChoice) -> str | None:
     return await screen.app.push_screen_wait(picker)
 
 
-async def choose_mode(screen: ChatScreen, args: str) -> None:
+async def choose_mode(screen: ChatHost, args: str) -> None:
     """`/mode`: another permission mode, from the next request on."""
     conversation = screen.control.conversation
     mode: PermissionMode | None
@@ -109,7 +109,7 @@ async def choose_mode(screen: ChatScreen, args: str) -> None:
         conversation.set_permission_mode(mode)
 
 
-async def choose_reasoning(screen: ChatScreen, args: str) -> None:
+async def choose_reasoning(screen: ChatHost, args: str) -> None:
     """`/reasoning`: how hard the model thinks from the next turn on."""
     conversation = screen.control.conversation
     level: ReasoningLevel | None

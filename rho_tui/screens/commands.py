@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rho_tui.widgets.slash_commands import CommandRegistry, SlashCommand
 
 if TYPE_CHECKING:
-    from rho_tui.screens.chat import ChatScreen
+    from rho_tui.screens.chat_host import ChatHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +17,23 @@ class ChatCommand:
     """A command; `run` gets the screen and the arguments."""
 
     entry: SlashCommand
-    run: Callable[[ChatScreen, str], Awaitable[None]]
+    run: Callable[[ChatHost, str], Awaitable[None]]
     while_running: bool = False
 
 
-async def _help(screen: ChatScreen, _args: str) -> None:
+async def _help(screen: ChatHost, _args: str) -> None:
     screen.show_help()
 
 
-async def _exit(screen: ChatScreen, _args: str) -> None:
+async def _exit(screen: ChatHost, _args: str) -> None:
     await screen.leave()
 
 
-async def _new(screen: ChatScreen, _args: str) -> None:
+async def _new(screen: ChatHost, _args: str) -> None:
     await screen.open_session(None)
 
 
-async def _resume(screen: ChatScreen, args: str) -> None:
+async def _resume(screen: ChatHost, args: str) -> None:
     from rho_tui.screens.command_actions import pick_session
 
     summary = await pick_session(screen, args)
@@ -41,29 +41,29 @@ async def _resume(screen: ChatScreen, args: str) -> None:
         await screen.open_session(summary.path)
 
 
-async def _model(screen: ChatScreen, args: str) -> None:
+async def _model(screen: ChatHost, args: str) -> None:
     from rho_tui.screens.command_actions import choose_model
 
     await choose_model(screen, args)
 
 
-async def _mode(screen: ChatScreen, args: str) -> None:
+async def _mode(screen: ChatHost, args: str) -> None:
     from rho_tui.screens.command_actions import choose_mode
 
     await choose_mode(screen, args)
 
 
-async def _reasoning(screen: ChatScreen, args: str) -> None:
+async def _reasoning(screen: ChatHost, args: str) -> None:
     from rho_tui.screens.command_actions import choose_reasoning
 
     await choose_reasoning(screen, args)
 
 
-async def _login(screen: ChatScreen, _args: str) -> None:
+async def _login(screen: ChatHost, _args: str) -> None:
     await screen.set_up()
 
 
-async def _compact(screen: ChatScreen, _args: str) -> None:
+async def _compact(screen: ChatHost, _args: str) -> None:
     if screen.control.conversation is not None:
         # errors are shown by the conversation itself
         await screen.control.conversation.compact()
