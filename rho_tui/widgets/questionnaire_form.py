@@ -144,6 +144,9 @@ class QuestionnaireForm(Widget, can_focus=True):
         """Called by the form's timer: arm when the person pauses, expire when due."""
         if self._ended or self._form_clock is None:
             return
+        if self._guard.typed_since(self._shown_at):
+            # somebody is there, wherever the key went: nothing is answered for them any more
+            self._touch()
         if not self._armed and self._guard.remaining(self._shown_at) <= 0:
             self._armed = True
             if self.screen.is_current:

@@ -39,6 +39,10 @@ class TypingGuard:
         """A key was pressed or text was pasted, anywhere."""
         self._last_key = self._clock()
 
+    def typed_since(self, moment: float) -> bool:
+        """Whether a key was pressed after `moment`."""
+        return self._last_key is not None and self._last_key > moment
+
     def remaining(self, since: float) -> float:
         """Seconds until a prompt that appeared at `since` may take keys; 0.0 when it may."""
         start = since if self._last_key is None else max(since, self._last_key)
