@@ -49,7 +49,7 @@ class ToolDiagnostics:
     def of(cls, tool: Tool) -> ToolDiagnostics:
         """The facts of one tool, classes sorted and unique."""
         security = tool.security()
-        return cls(tool.spec().name, security.origin, tuple(sorted(set(security.classes))))
+        return cls(tool.name, security.origin, tuple(sorted(set(security.classes))))
 
 
 @dataclass(frozen=True, slots=True)

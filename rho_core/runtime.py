@@ -198,7 +198,9 @@ def _open(configuration: RuntimeConfiguration, options: SessionOptions) -> Sessi
 def _recording(
     recorder: ProviderRequestUsageRecorder | UsageRecording | None, purpose: str
 ) -> UsageRecording:
-    own = UsageRecording(None if isinstance(recorder, UsageRecording) else recorder, purpose=purpose)
+    own = UsageRecording(
+        None if isinstance(recorder, UsageRecording) else recorder, purpose=purpose
+    )
     return recorder if isinstance(recorder, UsageRecording) else own  # a shared one has its own
 
 

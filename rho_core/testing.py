@@ -93,7 +93,7 @@ Executor = Callable[[ToolInvocation, AuthorizedToolContext], Awaitable[ToolOutpu
 class PlannedTool(Tool):
     """A resource-aware tool whose plan and executor the test chooses."""
 
-    name: str
+    name: str = field()  # the property of the base is no default
     run: Executor
     accesses: tuple[ToolResourceAccess, ...] = ()
     capabilities: tuple[CapabilityRequest, ...] = ()

@@ -239,6 +239,9 @@ class ModelProvider(ABC):
                 await events.send_synthesized(OutputDelta(block.text))
         return response
 
+    async def warm_up(self) -> None:  # noqa: B027 - most providers need nothing
+        """Prepare ahead of the first turn, such as a connection pool. Twice does nothing."""
+
     async def aclose(self) -> None:  # noqa: B027 - most providers hold nothing
         """Release what the provider holds, such as a connection pool."""
 

@@ -13,9 +13,10 @@ from rho_core.errors import InvalidConfiguration
 from rho_core.history.compaction import CompactionPolicy, Compactor
 from rho_core.hooks.dispatch import HookDispatcher
 from rho_core.ids import SessionId
-from rho_core.providers.contract import ModelProvider, ServiceTier, ToolSpec, sorted_specs
+from rho_core.providers.contract import ModelProvider, ServiceTier, ToolSpec
 from rho_core.reasoning import ReasoningLevel
 from rho_core.tooling.contract import Tool
+from rho_core.tooling.registry import advertised
 from rho_core.usage_recording import UsageRecording
 
 
@@ -45,7 +46,7 @@ class RuntimeConfiguration:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The advertised specifications, sorted by name (C51)."""
-        return sorted_specs([tool.spec() for tool in self.tools.values()])
+        return advertised(self.tools)
 
     def with_compaction(
         self, compactor: Compactor | None, policy: CompactionPolicy | None

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -261,9 +262,22 @@ class Tool(ABC):
     reads_live_history: bool = False
     execution_mode: ToolExecutionMode = ToolExecutionMode.SYNC
 
+    @cached_property
+    def name(self) -> str:
+        """The name that the tool is registered and called by; always that of `spec()` (A2).
+
+        Asked of every tool when a runtime is built, unlike the specification, which only a run
+        needs. A tool whose specification is costly to make says `name = "..."` in its class; an
+        attribute set in its constructor does as well.
+        """
+        return self.spec().name
+
     @abstractmethod
     def spec(self) -> ToolSpec:
-        """The name, description and argument schema that the model sees."""
+        """The name, description and argument schema that the model sees.
+
+        Asked once for every run that advertises the tool (C51).
+        """
 
     def security(self) -> ToolSecurity:
         """The tool's trust origin; host-provided unless it says otherwise."""
@@ -278,8 +292,7 @@ class Tool(ABC):
     ) -> PreparedToolInvocation:
         """Parse and resolve the call once. The default wraps `call` in an exclusive plan (D4)."""
         if type(self).call is Tool.call:
-            name = self.spec().name
-            raise ToolError.execution(f"tool '{name}' implements neither call nor prepare")
+            raise ToolError.execution(f"tool '{self.name}' implements neither call nor prepare")
 
         async def execute(tool_context: ToolContext) -> ToolOutput:
             return await self.call(invocation, tool_context)
@@ -289,8 +302,7 @@ class Tool(ABC):
     async def call(self, invocation: ToolInvocation, context: ToolContext) -> ToolOutput:
         """Run the call alone. The default prepares, authorizes and executes (D4)."""
         if type(self).prepare is Tool.prepare:
-            name = self.spec().name
-            raise ToolError.execution(f"tool '{name}' implements neither call nor prepare")
+            raise ToolError.execution(f"tool '{self.name}' implements neither call nor prepare")
         plan = await self.prepare(
             invocation, ToolPreparationContext(context.workspace, context.cancellation)
         )

@@ -22,7 +22,7 @@ from rho_core.hooks.gate import PreToolUseGate
 from rho_core.hooks.observer import HookObserver
 from rho_core.ids import RunId, SessionId, ToolCallId
 from rho_core.json_values import FrozenObject, freeze
-from rho_core.providers.contract import ToolSpec, sorted_specs
+from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import Tool
 from rho_core.tooling.host_run import (
     HostToolInputRequested,
@@ -32,7 +32,7 @@ from rho_core.tooling.host_run import (
     ToolHostRun,
 )
 from rho_core.tooling.host_worker import HostCallWorker
-from rho_core.tooling.registry import positive, registry
+from rho_core.tooling.registry import advertised, positive, registry
 from rho_core.tooling.values import ToolOutput
 
 __all__ = [
@@ -100,7 +100,7 @@ class ToolHost:
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
         """The registered specifications, sorted by name."""
-        return sorted_specs([tool.spec() for tool in self._tools.values()])
+        return advertised(self._tools)
 
     @property
     def approval_audit(self) -> tuple[AuditRecord, ...]:

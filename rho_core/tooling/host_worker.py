@@ -99,8 +99,7 @@ class HostCallWorker:
             self._close_channels()
             self._events.close()
             seconds = self._clock.monotonic() - started_at
-            name = self._tool.spec().name
-            self._hooks.after_tool_use(name, self._call_id, completion, seconds)
+            self._hooks.after_tool_use(self._tool.name, self._call_id, completion, seconds)
 
     async def _run(self) -> ToolOutput:
         context = ToolPreparationContext(self._workspace, self._token)

@@ -1,10 +1,11 @@
-"""Checks of options that runtimes and tool hosts share (A2, A24)."""
+"""What runtimes and tool hosts share: checks of options, tools by name (A2, A24, C51)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rho_core.errors import InvalidConfiguration
+from rho_core.providers.contract import ToolSpec, sorted_specs
 from rho_core.tooling.contract import Tool
 
 
@@ -19,8 +20,20 @@ def registry(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Tools by name. Raises `InvalidConfiguration` for a name that is taken (A2)."""
     named: dict[str, Tool] = {}
     for tool in tools:
-        name = tool.spec().name
-        if name in named:
-            raise InvalidConfiguration(f"duplicate tool name '{name}'")
-        named[name] = tool
+        if tool.name in named:
+            raise InvalidConfiguration(f"duplicate tool name '{tool.name}'")
+        named[tool.name] = tool
     return named
+
+
+def advertised(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:
+    """The specifications of a registry, sorted by name (C51).
+
+    Raises `InvalidConfiguration` for one that does not bear the name its tool is registered by:
+    the model would call a tool that is not there.
+    """
+    specs = {name: tool.spec() for name, tool in tools.items()}
+    for name, spec in specs.items():
+        if spec.name != name:
+            raise InvalidConfiguration(f"tool '{name}' has a specification named '{spec.name}'")
+    return sorted_specs(list(specs.values()))

@@ -66,7 +66,7 @@ def file_tools(
 
 
 def _edit_tool(chosen: EditFormat, settings: MutationSettings) -> Tool:
-    # each brings its argument model along: only the one that is used is loaded
+    # each brings a grammar along: only the one that is used is loaded
     match chosen:
         case EditFormat.HASHLINE:
             from rho_core.tools.edit.hashline.tool import EditTool

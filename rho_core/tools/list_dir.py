@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import cache
 from pathlib import Path
-
-from pydantic import Field
 
 from rho_core.authority.capabilities import (
     BuiltInTool,
@@ -26,36 +25,28 @@ from rho_core.tooling.contract import (
 )
 from rho_core.tooling.resources import DirectoryMembership, DirectoryTree, ToolResourceAccess
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
-from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
 from rho_core.tools.files.display import display_path, visible_name
 from rho_core.tools.files.reading import os_error
 from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
 
-
-class ListDirArguments(ToolArguments):
-    """Arguments of `list_dir` (4.1)."""
-
-    path: str = Field(description="Directory, relative to the workspace; `.` is the workspace.")
-
-
-_SPEC = tool_spec(
-    "list_dir",
+_DESCRIPTION = (
     "List the names in one directory, hidden ones included, one per line and sorted; a directory "
-    "ends with `/`. Not recursive: use glob to search a tree.",
-    ListDirArguments,
+    "ends with `/`. Not recursive: use glob to search a tree."
 )
 
 
 class ListDirTool(Tool):
     """Lists one directory. An empty one gives an empty text."""
 
+    name = "list_dir"
+
     def __init__(self, *, max_output_bytes: int = 64_000) -> None:
         self._max_output_bytes = max(1, max_output_bytes)
 
     def spec(self) -> ToolSpec:
         """The name, description and schema of `list_dir`."""
-        return _SPEC
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads."""
@@ -65,6 +56,9 @@ class ListDirTool(Tool):
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Resolve the directory; it is shared with everyone who only reads (4.5)."""
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.file_arguments import ListDirArguments
+
         arguments = parse_arguments(ListDirArguments, invocation.arguments)
         workspace = require_workspace(context)
         target = await existing_target(
@@ -95,6 +89,14 @@ class ListDirTool(Tool):
             ),
             execute,
         )
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.file_arguments import ListDirArguments
+
+    return tool_spec(ListDirTool.name, _DESCRIPTION, ListDirArguments)
 
 
 def list_names(path: Path, shown: str) -> list[str]:

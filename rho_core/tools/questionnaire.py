@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from rho_core.errors import ToolError
 from rho_core.json_values import canonical_json, freeze
 from rho_core.providers.contract import ToolSpec
@@ -29,11 +31,11 @@ _DESCRIPTION = (
 class QuestionnaireTool(Tool):
     """Puts a form to the host. Exclusive; needs no authority and gives none."""
 
+    name = "questionnaire"
+
     def spec(self) -> ToolSpec:
         """The closed schema of 19.2."""
-        from rho_core.tools.questionnaire_schema import SCHEMA
-
-        return ToolSpec("questionnaire", _DESCRIPTION, freeze(SCHEMA))
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in without any class of authority."""
@@ -55,6 +57,13 @@ class QuestionnaireTool(Tool):
             return ToolOutput.text(answers_text(request, response), _METADATA)
 
         return PreparedToolInvocation.exclusive(_METADATA, execute)
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.questionnaire_schema import SCHEMA
+
+    return ToolSpec(QuestionnaireTool.name, _DESCRIPTION, freeze(SCHEMA))
 
 
 _METADATA = ToolMetadata(ToolOperation.OTHER)

@@ -6,9 +6,9 @@ import asyncio
 import os
 import threading
 from base64 import b64encode
+from functools import cache
 from pathlib import Path
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from rho_core.authority.capabilities import (
     BuiltInTool,
@@ -30,7 +30,6 @@ from rho_core.tooling.contract import (
 )
 from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
-from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
 from rho_core.tools.documents.formats import SNIFF_BYTES as DOCUMENT_SNIFF_BYTES
 from rho_core.tools.documents.formats import DocumentFormat, document_format
 from rho_core.tools.files.display import display_path, visible_name
@@ -43,35 +42,19 @@ from rho_core.tools.files.targets import existing_target
 from rho_core.tools.files.text import Encoding, NotText, TextFile, content_hash
 from rho_core.tools.files.view_header import HeaderStyle, plain_header
 
+if TYPE_CHECKING:
+    from rho_core.tools.file_arguments import ReadFileArguments
+
 MAX_IMAGE_BYTES = 3_932_160  # 5 MiB as base64, the tightest limit among providers
 MAX_IMAGE_SIDE = 8_000
 
 
-class ReadFileArguments(ToolArguments):
-    """Arguments of `read_file` (5.1)."""
-
-    path: str = Field(description="File, relative to the workspace.")
-    offset: int | None = Field(
-        default=None, gt=0, description="First line to show, counted from 1. Not for images."
-    )
-    limit: int | None = Field(
-        default=None, gt=0, description="How many lines to show. Not for images."
-    )
-
-    @property
-    def is_ranged(self) -> bool:
-        """Whether a window of lines is asked for."""
-        return self.offset is not None or self.limit is not None
-
-
-_SPEC = tool_spec(
-    "read_file",
+_DESCRIPTION = (
     "Read a text file (UTF-8, or UTF-16 with a byte order mark) as numbered rows `line:text`, look "
     "at an image (PNG, JPEG, GIF, WebP), or read the text of a document (PDF, docx, pptx, odt, "
     "odp, xlsx, xls, ods). The row numbers are not part of the file. Use offset and limit for a "
     "part of a long file; a result that reaches the output limit says where to go on, and very "
-    "long lines are cut with a mark.",
-    ReadFileArguments,
+    "long lines are cut with a mark."
 )
 
 
@@ -80,6 +63,8 @@ class ReadFileTool(Tool):
 
     `header` introduces the numbered rows: by default the path, for the `edit` tool a tag too.
     """
+
+    name = "read_file"
 
     def __init__(
         self,
@@ -94,7 +79,7 @@ class ReadFileTool(Tool):
 
     def spec(self) -> ToolSpec:
         """The name, description and schema of `read_file`."""
-        return _SPEC
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads."""
@@ -104,6 +89,9 @@ class ReadFileTool(Tool):
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Resolve the file; nothing is opened before authority is granted (5.2)."""
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.file_arguments import ReadFileArguments
+
         arguments = parse_arguments(ReadFileArguments, invocation.arguments)
         workspace = require_workspace(context)
         target = await existing_target(
@@ -199,6 +187,14 @@ class ReadFileTool(Tool):
             encoding=file.encoding.value,
         )
         return ToolOutput.text(truncate_utf8(text, self._max_output_bytes), metadata)
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.file_arguments import ReadFileArguments
+
+    return tool_spec(ReadFileTool.name, _DESCRIPTION, ReadFileArguments)
 
 
 def _metadata(shown: str, arguments: ReadFileArguments) -> ToolMetadata:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ class SkillTool(Tool):
         embedded: Skills of the host by name, with their whole text. They come first.
     """
 
+    name = "skill"
+
     def __init__(
         self, *, embedded: Mapping[str, str] | None = None, max_output_bytes: int = 64_000
     ) -> None:
@@ -63,10 +66,7 @@ class SkillTool(Tool):
 
     def spec(self) -> ToolSpec:
         """`name`."""
-        from rho_core.tools.arguments import tool_spec
-        from rho_core.tools.skill_arguments import SkillArguments
-
-        return tool_spec("skill", _DESCRIPTION, SkillArguments)
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that loads skills."""
@@ -136,6 +136,14 @@ class SkillTool(Tool):
             raise ToolError.policy_denied(f"skill {name} needs direct user invocation")
         text = f"Loaded skill: {name}\nSource: {source}\n\n{data.decode('utf-8')}"
         return ToolOutput.text(truncate_utf8(text, self._max_output_bytes), _metadata(name))
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.skill_arguments import SkillArguments
+
+    return tool_spec(SkillTool.name, _DESCRIPTION, SkillArguments)
 
 
 def _resolve(workspace: Workspace, name: str) -> ResolvedWorkspacePath:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-
-from pydantic import Field
+from functools import cache
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.authority.workspace import ResolvedWorkspacePath
@@ -16,7 +15,6 @@ from rho_core.tooling.contract import (
     ToolPreparationContext,
     ToolSecurity,
 )
-from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
 from rho_core.tools.files.diff import NO_CHANGES, FileDiff, diff_texts, omitted_diff
 from rho_core.tools.files.display import display_path
 from rho_core.tools.files.mutation import (
@@ -33,34 +31,25 @@ from rho_core.tools.files.text import BOM, Encoding, NotText, TextFile, dominant
 _NEWLINE_NAMES = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
-class WriteArguments(ToolArguments):
-    """Arguments of `write` (8.1)."""
-
-    path: str = Field(description="File to create or replace, relative to the workspace.")
-    content: str = Field(
-        description="The whole new content, written exactly as given, line endings included."
-    )
-
-
-_SPEC = tool_spec(
-    "write",
+_DESCRIPTION = (
     "Create a file, or replace the whole content of an existing one. Missing parent directories "
     "are created. The content is written byte for byte as UTF-8. A file that changed on disk since "
     "you last read or wrote it is refused: read it again first. To change a part of a file use the "
-    "edit tool instead.",
-    WriteArguments,
+    "edit tool instead."
 )
 
 
 class WriteTool(Tool):
     """Writes whole files, atomically. The plan's metadata already holds the diff."""
 
+    name = "write"
+
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
 
     def spec(self) -> ToolSpec:
         """The name, description and schema of `write`."""
-        return _SPEC
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that writes, and reads what it is about to replace (8.2)."""
@@ -70,6 +59,9 @@ class WriteTool(Tool):
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Resolve the target and propose its new content."""
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.file_arguments import WriteArguments
+
         arguments = parse_arguments(WriteArguments, invocation.arguments)
         workspace = require_workspace(context)
         resolved = await resolve_for_write(workspace, arguments.path)
@@ -101,6 +93,14 @@ class WriteTool(Tool):
         base = take_snapshot(resolved.path, shown)
         self._settings.ledger.check_fresh(resolved.path, base.digest, shown)
         return base
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.file_arguments import WriteArguments
+
+    return tool_spec(WriteTool.name, _DESCRIPTION, WriteArguments)
 
 
 def propose_content(content: str, shown: str, current: FileSnapshot | None) -> Proposal:

@@ -87,7 +87,7 @@ def assemble(
         PromptParts(
             workspace.root,
             f"{choice.name}/{choice.model}",
-            [tool.spec().name for tool in tools],
+            [tool.name for tool in tools],
             instructions.files,
             [skill for skill in skills.skills if not skill.is_user_only],
         )
@@ -116,6 +116,8 @@ def assemble(
         approvals=approvals,
         policy=policy,
         take_notice=process_tool.take_notice,
+        # argument models and their schemas: they take a while, and nobody may ever send
+        load=lambda: [tool.spec() for tool in tools],
     )
     return Assembly(rho, options, (*undone, *instructions.warnings, *skills.warnings))
 

@@ -63,6 +63,7 @@ class Conversation:
         self._recording = recording
         self._policy = options.policy
         self._take_notice = options.take_notice
+        self._load = options.load
         self._opened = opened
         self._turn: Turn | None = None
         self._starting = False
@@ -184,6 +185,12 @@ class Conversation:
             await self._sequencer.perform(lambda: self._begin(UserInput.of(prompt)))
         finally:
             self._starting = False
+
+    async def warm_up(self) -> None:
+        """Load off the loop what turns need. `send` does it too, but then it is waited for."""
+        if self._load is not None:
+            await asyncio.to_thread(self._load)
+            self._load = None
 
     def cancel(self) -> None:
         """Ask the turn to stop; `TurnEnded` follows. Nothing happens without one."""
@@ -336,7 +343,7 @@ class Conversation:
             self._recording.begin(message)
             self._recording.journal.sync(self._session.history)
             self._recording.journal.append(message, r.MessageOrigin.PROMPT)
-            trouble = await self._recording.flush()
+            trouble, _ = await asyncio.gather(self._recording.flush(), self.warm_up())
             self._turn = Turn(self._session, self._session.start(prompt), self._recording)
         except BaseException:
             if news is not None:

@@ -30,6 +30,7 @@ class ConversationOptions:
         approvals: The handler that the runtime was built with, if a person answers approvals.
         policy: The policy that the runtime was built with, if its mode can be changed.
         take_notice: Gives what is to be told of background processes that ended unseen.
+        load: Loads what turns need and an open conversation does not. Called in a thread.
     """
 
     cwd: str
@@ -38,3 +39,4 @@ class ConversationOptions:
     approvals: InteractiveApprovals | None = None
     policy: ModePolicy | None = None
     take_notice: Callable[[], ProcessNotice | None] | None = None
+    load: Callable[[], object] | None = None

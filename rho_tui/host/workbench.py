@@ -129,6 +129,12 @@ class Workbench:
             conversation = await Conversation.resume(assembly.rho, resume, assembly.options)
         return OpenedConversation(conversation, assembly.warnings)
 
+    async def warm_up(self, conversation: Conversation) -> None:
+        """Load now what the first turn of `conversation` needs. Twice does nothing."""
+        await conversation.warm_up()
+        if self._providers:
+            await self._providers[-1].warm_up()
+
     def switch_model(self, conversation: Conversation, choice: ProviderChoice) -> None:
         """Use another model from the next turn on. Raises `SessionBusy`."""
         from rho_tui.host.assembly import compaction_for

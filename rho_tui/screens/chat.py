@@ -194,6 +194,10 @@ class ChatScreen(Screen[None]):
             self.control.submit(message.text, follow_up=message.follow_up), group="conversation"
         )
 
+    @on(Composer.DraftBegun)
+    def _draft_begun(self) -> None:
+        self.run_worker(self.control.warm_up(), group="warming", exit_on_error=False)
+
     @on(Composer.CommandEntered)
     def _command_entered(self, message: Composer.CommandEntered) -> None:
         command = find_command(message.name)
@@ -414,6 +418,7 @@ class ChatScreen(Screen[None]):
                 self.bench.supervisor,
                 ProcessEnvironment.inherit_except(credential_env_vars(config)),
                 config.output.max_output_bytes,
+                self.bench.launch.paths.state_dir / "output",
             )
         text = await self._shell.run(command, self.bench.launch.cwd, self._transcript)
         if included:

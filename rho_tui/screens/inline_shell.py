@@ -25,6 +25,7 @@ class InlineShell:
         supervisor: Owner of the processes.
         environment: What commands inherit: the same as for the model's commands.
         max_output_bytes: The budget of what enters the context.
+        spill_folder: Where output beyond the budget is kept.
     """
 
     def __init__(
@@ -32,7 +33,9 @@ class InlineShell:
         supervisor: ShellSupervisor,
         environment: ProcessEnvironment,
         max_output_bytes: int,
+        spill_folder: Path | None = None,
     ) -> None:
+        self._spill_folder = spill_folder
         self._supervisor = supervisor
         self._environment = environment
         self._max_output_bytes = max_output_bytes
@@ -79,7 +82,11 @@ class InlineShell:
         )
         try:
             result = await run_shell(
-                execution, self._supervisor, cancellation=self._token, on_output=show
+                execution,
+                self._supervisor,
+                cancellation=self._token,
+                on_output=show,
+                spill_folder=self._spill_folder,
             )
         except ShellUnavailable as error:
             return str(error), ToolFailed(ToolErrorKind.EXECUTION, str(error))
@@ -87,9 +94,14 @@ class InlineShell:
             return "cancelled", ToolFailed(ToolErrorKind.CANCELLED, "tool call cancelled")
         text = report_text(result, self._max_output_bytes, timeout_seconds=TIMEOUT_SECONDS)
         ended = result.exit
-        details = {"duration_seconds": ended.duration_seconds, "timed_out": ended.timed_out}
+        details: dict[str, object] = {
+            "duration_seconds": ended.duration_seconds,
+            "timed_out": ended.timed_out,
+        }
         if ended.exit_code is not None:
             details["exit_code"] = ended.exit_code
+        if result.output.spill is not None and result.output.spill.path is not None:
+            details["spill_path"] = str(result.output.spill.path)
         metadata = ToolMetadata().with_details(**details)
         if ended.exit_code == 0 and not ended.timed_out:
             return text, ToolSucceeded(ToolOutput(text, metadata))

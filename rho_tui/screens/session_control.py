@@ -79,6 +79,11 @@ class SessionControl:
         for warning in opened.warnings:
             conversation.notice(warning, Severity.WARNING)
 
+    async def warm_up(self) -> None:
+        """Load what the first turn needs while somebody is still writing its prompt."""
+        if self.conversation is not None:
+            await self.bench.warm_up(self.conversation)
+
     async def close(self) -> None:
         """End the conversation: cancel, commit, write, let go. Takes about a second at most."""
         conversation, self.conversation = self.conversation, None

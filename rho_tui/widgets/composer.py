@@ -64,6 +64,9 @@ class Composer(Widget):
             self.text = text
             self.follow_up = follow_up
 
+    class DraftBegun(Message):
+        """Somebody has begun to write: what a turn needs can be made ready."""
+
     class CommandEntered(Message):
         """A slash command, known or not: name without the slash, arguments stripped."""
 
@@ -106,6 +109,7 @@ class Composer(Widget):
         self._input.key_hook = self._key
         self._input.enter_hook = self._before_submit
         self._submit_when_ready: str | None = None
+        self._drafting = False
         self._search: FilterList | None = None
 
     # -- for the owner -------------------------------------------------------------------------
@@ -229,6 +233,10 @@ class Composer(Widget):
         event.stop()
         if self._submit_when_ready not in (None, self._input.text):
             self._submit_when_ready = None
+        if bool(self._input.text) != self._drafting:
+            self._drafting = not self._drafting
+            if self._drafting:
+                self.post_message(self.DraftBegun())
         self._show_mode()
         self._follow()
 

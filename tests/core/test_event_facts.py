@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+
 import pytest
 
 from rho_core import events as ev
@@ -43,11 +46,13 @@ from tests.core.hook_doubles import READ
 from tests.core.run_harness import (
     Gate,
     call,
+    leaked_tasks,
     names,
     open_session,
     results,
     run_all,
     run_failing,
+    until,
     within,
 )
 
@@ -222,8 +227,10 @@ async def test_a_policy_sees_the_structured_request_and_the_executor_learns_who_
     assert policy.seen == [READ]
 
 
-@pytest.mark.clause("E25", "C65")
+@pytest.mark.clause("E25", "C65", "L14")
 async def test_a_cancelled_authorization_says_so() -> None:
+    lost: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, facts: lost.append(facts))
     tool, handler = Gate(), ScriptedHandler()
     handler.hold = tool.door("never")
     session, _ = await open_session(
@@ -237,9 +244,14 @@ async def test_a_cancelled_authorization_says_so() -> None:
             await within(run.next_event())
         run.cancel()
         events = [event async for event in run]
+    await until(lambda: not leaked_tasks())
+    await asyncio.sleep(0)  # the callbacks of the last task
     assert names(events)[-1] == "Cancelled"
     audit = session.diagnostics().approval_audit
     assert [record.decision.value for record in audit] == ["cancelled"]
+    del session, run  # they lead to the run's tasks
+    gc.collect()
+    assert lost == []  # nobody asks any more, and yet no task's error was dropped unseen
 
 
 @pytest.mark.clause("G15")

@@ -233,6 +233,18 @@ async def test_losing_the_consumer_while_the_model_streams_never_commits() -> No
     assert (session.history, session.revision, session.state) == ((), 0, SessionState.IDLE)
 
 
+@pytest.mark.clause("X6", "C63")
+async def test_cancelling_after_the_consumer_was_lost_commits_nothing_either() -> None:
+    session, provider = await open_session([ScriptedTurn.hanging()])
+    async with session.start("a") as run:
+        await until(lambda: provider.requests)
+        run._events.drop()
+        run.cancel()
+        with pytest.raises(Interrupted):
+            await within(run.outcome())
+    assert (session.history, session.revision, session.state) == ((), 0, SessionState.IDLE)
+
+
 @pytest.mark.clause("C2")
 async def test_the_cancellation_handle_is_the_runs_token() -> None:
     session, provider = await open_session([ScriptedTurn.hanging()])

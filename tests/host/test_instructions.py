@@ -51,6 +51,7 @@ def test_discovery_needs_authority(project: Path) -> None:
     assert "not allowed" in found.warnings[0]
 
 
+@pytest.mark.clause("T27.1")
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a" * (MAX_INSTRUCTION_BYTES + 1)])
 def test_unreadable_files_are_left_out_and_named(project: Path, content: bytes) -> None:
     (project / "AGENTS.md").write_bytes(content)

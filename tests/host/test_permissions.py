@@ -91,7 +91,7 @@ TABLE: list[tuple[CapabilityOperation, list[type]]] = [
 ]
 
 
-@pytest.mark.clause("APP3.2", "case:E8", "case:E1")
+@pytest.mark.clause("APP3.2", "case:E8", "case:E1", "T28.4")
 @pytest.mark.parametrize(("operation", "decisions"), TABLE)
 def test_the_decision_table(operation: CapabilityOperation, decisions: list[type]) -> None:
     for mode, decision in zip((S, E, P, B), decisions, strict=True):

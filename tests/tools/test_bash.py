@@ -55,7 +55,7 @@ def stdout_of(text: str) -> str:
     return rest.rpartition("\n\ntime: ")[0]
 
 
-@pytest.mark.clause("T16.1", "T16.3", "T16.4")
+@pytest.mark.clause("T16.1", "T16.3", "T16.4", "T16.2")
 async def test_the_declared_process_is_the_whole_request(bash: ToolCalls) -> None:
     plan = await bash.prepare(command="echo 'a b'; ls", timeout_seconds=7)
     assert plan.policy is ToolExecutionPolicy.EXCLUSIVE
@@ -71,7 +71,7 @@ async def test_the_declared_process_is_the_whole_request(bash: ToolCalls) -> Non
     assert bash.tool.security().classes == (CapabilityKind.PROCESS,)
 
 
-@pytest.mark.clause("T16.1", "T2.3")
+@pytest.mark.clause("T16.1", "T2.3", "T30.9")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -319,7 +319,7 @@ async def test_output_is_live_before_the_command_ends(bash: ToolCalls) -> None:
     assert last.output_delta == "last\n"
 
 
-@pytest.mark.clause("T16.7", "T16.10", "T30.4")
+@pytest.mark.clause("T16.7", "T16.10", "T30.4", "T2.20")
 async def test_long_output_keeps_both_ends_the_footer_and_a_file(
     supervisor: ShellSupervisor, tmp_path: Path
 ) -> None:

@@ -55,7 +55,7 @@ def apply_diff(before: str, diff: str) -> str:
 
 @settings(max_examples=100, deadline=None)
 @given(LINES, LINES, st.booleans(), st.booleans())
-@pytest.mark.clause("T9.1", "T9.2")
+@pytest.mark.clause("T9.1", "T9.2", "T9.3")
 def test_a_diff_applied_to_the_old_text_gives_the_new_one(
     old: list[str], new: list[str], old_end: bool, new_end: bool
 ) -> None:

@@ -374,7 +374,7 @@ async def test_rows_that_have_no_bytes_are_refused(session: FileSession) -> None
     assert path.read_text() == GREEK
 
 
-@pytest.mark.clause("T2.19")
+@pytest.mark.clause("T2.19", "T2.18")
 async def test_the_result_stays_in_its_budget(tmp_path: Path) -> None:
     session = FileSession(tmp_path, edit_format="hashline", max_output_bytes=300)
     session.put("f", "".join(f"{'x' * 90}\n" for _ in range(30)))

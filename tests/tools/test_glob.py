@@ -205,6 +205,7 @@ async def test_bad_calls_are_refused(glob: ToolCalls) -> None:
     assert "workspace is required" in (await homeless.fail(pattern="*")).message
 
 
+@pytest.mark.clause("T14.5", "T2.18")
 async def test_output_stays_within_its_budget(tmp_path: Path) -> None:
     put(tmp_path, *(f"{n:03}-{'x' * 90}" for n in range(60)))
     tool = GlobTool(max_output_bytes=2_000, use_global_excludes=False)

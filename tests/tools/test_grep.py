@@ -269,7 +269,7 @@ async def test_a_file_name_cannot_forge_a_result_line(grep: ToolCalls, tmp_path:
     assert rows[:2] == ['"a\\nb.txt:9"', '"bad\\xff"']
 
 
-@pytest.mark.clause("T15.8")
+@pytest.mark.clause("T15.8", "T2.18")
 async def test_output_stays_within_its_budget(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(("hit " + "é" * 300 + "\n") * 100)
     tool = GrepTool(max_output_bytes=3_000, use_global_excludes=False)

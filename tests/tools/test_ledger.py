@@ -34,7 +34,7 @@ def test_the_ledger_tells_own_writes_from_what_was_only_seen() -> None:
         ledger.check_fresh(path, "h2", "f")
 
 
-@pytest.mark.clause("case:B15", "T30.6")
+@pytest.mark.clause("case:B15", "T30.6", "T8.7")
 async def test_a_file_that_the_user_changed_since_it_was_read_is_refused(
     session: FileSession,
 ) -> None:

@@ -86,7 +86,7 @@ async def test_actions_declare_their_authority_and_resources(process: ToolCalls)
     assert process.tool.security().classes == (CapabilityKind.PROCESS,)
 
 
-@pytest.mark.clause("T17.1", "T2.3")
+@pytest.mark.clause("T17.1", "T2.3", "T30.9")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -293,7 +293,7 @@ async def test_torn_characters_and_control_sequences_come_as_plain_text(
     assert "\x1b" not in text
 
 
-@pytest.mark.clause("case:A8", "T17.9")
+@pytest.mark.clause("case:A8", "T17.9", "T30.9")
 async def test_a_flood_is_bounded_and_says_what_is_gone(
     supervisor: ShellSupervisor, tmp_path: Path
 ) -> None:

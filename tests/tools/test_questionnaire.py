@@ -91,7 +91,7 @@ async def test_skipped_single_and_own_answers_are_distinct() -> None:
     assert json.loads(own.content)["answers"] == [{"id": "sizes", "answer": ["S", "use [x] 漢"]}]
 
 
-@pytest.mark.clause("G16", "G17", "T19.2", "T19.3")
+@pytest.mark.clause("G16", "G17", "T19.2", "T19.3", "T19.9")
 def test_a_question_is_mapped_with_all_its_fields() -> None:
     request = parse_questionnaire(
         form(

@@ -127,7 +127,7 @@ async def test_a_minified_line_is_cut_with_a_truthful_mark(session: FileSession)
     assert "798,005 more characters" in output.content
 
 
-@pytest.mark.clause("T2.18", "T2.19")
+@pytest.mark.clause("T2.18", "T2.19", "T2.20")
 async def test_a_long_file_stays_within_the_budget_and_can_be_continued(tmp_path: Path) -> None:
     session = FileSession(tmp_path, max_output_bytes=5_000)
     session.put("a.txt", "".join(f"line {n}\n" for n in range(1, 2001)))
@@ -216,6 +216,7 @@ async def test_a_file_over_the_size_limit_is_refused_with_a_way_around(
     assert "grep" in error.message
 
 
+@pytest.mark.clause("T2.8")
 async def test_a_missing_file_gets_the_nearest_names(session: FileSession) -> None:
     session.put("src/Config.py", "")
     session.put("src/confirm.py", "")

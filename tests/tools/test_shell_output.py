@@ -89,6 +89,7 @@ def test_the_report_counts_exactly_what_it_leaves_out() -> None:
     assert int(count) == len(whole) - len(head + "\n") - len(tail)
 
 
+@pytest.mark.clause("T2.18", "T16.10")
 @settings(max_examples=80, deadline=None)
 @given(
     st.binary(max_size=6_000),

@@ -156,6 +156,7 @@ async def test_a_skill_that_changed_its_place_is_denied(skill: ToolCalls, tmp_pa
     assert caught.value.tool_kind is ToolErrorKind.POLICY_DENIED
 
 
+@pytest.mark.clause("T26.9")
 async def test_special_and_huge_files_are_never_waited_for(
     skill: ToolCalls, tmp_path: Path
 ) -> None:

@@ -120,7 +120,7 @@ def test_hidden_entries_need_the_flag_or_a_rule(tmp_path: Path) -> None:
     assert walked(tmp_path, include_hidden=True) == [".config/x", ".env", ".gitignore", "a"]
 
 
-@pytest.mark.clause("T30.2")
+@pytest.mark.clause("T30.2", "T13.7")
 def test_a_file_is_a_tree_of_one(tmp_path: Path) -> None:
     put(tmp_path, "a.log")
     (tmp_path / ".gitignore").write_text("*.log\n")
@@ -144,6 +144,7 @@ def test_bounds_stop_the_walk_and_say_so(tmp_path: Path) -> None:
     assert stopped(is_cancelled=lambda: next(polls, True))[1] is StopReason.CANCELLED
 
 
+@pytest.mark.clause("T13.6")
 def test_unreadable_folders_and_odd_names_are_survived(tmp_path: Path) -> None:
     put(tmp_path, "a", "locked/b")
     odd = os.fsdecode(b"\xff\xfe")

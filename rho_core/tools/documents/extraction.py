@@ -16,9 +16,11 @@ from typing import IO
 from rho_core.errors import ToolError
 from rho_core.tools.documents.formats import EXTRA, DocumentFormat
 from rho_core.tools.documents.text_budget import MAX_TEXT_CHARACTERS
+from rho_core.tools.files.display import visible_name
 
 EXTRACTION_SECONDS = 30.0
 _POLL_SECONDS = 0.1
+_MAX_REASON_CHARACTERS = 300
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
@@ -62,7 +64,9 @@ def extract_document(
     try:
         result = json.loads(answer)
         if "error" in result:
-            raise ToolError.execution(f"could not read {shown}: it {result['error']}")
+            # libraries quote the document in their reasons
+            reason = visible_name(str(result["error"])[:_MAX_REASON_CHARACTERS])
+            raise ToolError.execution(f"could not read {shown}: it {reason}")
         text, warnings = str(result["text"]), [str(warning) for warning in result["warnings"]]
         is_truncated = bool(result["is_truncated"])
     except (ValueError, KeyError, TypeError):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-
-from pydantic import Field
+from functools import cache
+from typing import TYPE_CHECKING
 
 from rho_core.authority.capabilities import (
     BuiltInTool,
@@ -25,7 +25,6 @@ from rho_core.tooling.contract import (
 )
 from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
-from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
 from rho_core.tools.edit.matching import normalize_newlines, replace_text
 from rho_core.tools.files.diff import diff_texts
 from rho_core.tools.files.display import display_path
@@ -42,40 +41,29 @@ from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
 from rho_core.tools.files.text import BOM, NotText, TextFile
 
+if TYPE_CHECKING:
+    from rho_core.tools.edit.arguments import StrReplaceArguments
 
-class StrReplaceArguments(ToolArguments):
-    """Arguments of `str_replace` (11.1)."""
-
-    path: str = Field(description="File to change, relative to the workspace.")
-    old_string: str = Field(
-        description="The text to replace, exactly as in the file, without row numbers."
-    )
-    new_string: str = Field(description="The text to put in its place; may be empty.")
-    replace_all: bool = Field(
-        default=False, description="Replace every occurrence instead of exactly one."
-    )
-
-
-_SPEC = tool_spec(
-    "str_replace",
+_DESCRIPTION = (
     "Replace text in an existing file. old_string must match the file exactly, indentation "
     "included, and must occur once unless replace_all is true: give enough surrounding lines to "
     "make it unique. Line endings need not be matched, the file's own are kept. A file that "
     "changed on disk since you last read or wrote it is refused: read it again first. Use write to "
-    "create a file.",
-    StrReplaceArguments,
+    "create a file."
 )
 
 
 class StrReplaceTool(Tool):
     """Replaces exact text. The plan's metadata already holds the diff."""
 
+    name = "str_replace"
+
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
 
     def spec(self) -> ToolSpec:
         """The name, description and schema of `str_replace`."""
-        return _SPEC
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads and writes."""
@@ -124,6 +112,14 @@ class StrReplaceTool(Tool):
         return await asyncio.to_thread(build)
 
 
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.edit.arguments import StrReplaceArguments
+
+    return tool_spec(StrReplaceTool.name, _DESCRIPTION, StrReplaceArguments)
+
+
 def propose_replacement(
     arguments: StrReplaceArguments, shown: str, current: FileSnapshot | None
 ) -> Proposal:
@@ -159,6 +155,9 @@ def propose_replacement(
 
 
 def _parse(invocation: ToolInvocation) -> StrReplaceArguments:
+    from rho_core.tools.arguments import parse_arguments
+    from rho_core.tools.edit.arguments import StrReplaceArguments
+
     arguments = parse_arguments(StrReplaceArguments, invocation.arguments)
     if not arguments.old_string:
         raise ToolError.invalid_arguments(

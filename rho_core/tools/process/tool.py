@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import (
@@ -64,6 +65,8 @@ class ProcessTool(Tool):
         max_output_bytes: The budget of a result.
     """
 
+    name = "process"
+
     def __init__(
         self,
         manager: ProcessManager,
@@ -79,10 +82,7 @@ class ProcessTool(Tool):
 
     def spec(self) -> ToolSpec:
         """`action` with the keys that it takes."""
-        from rho_core.tools.arguments import tool_spec
-        from rho_core.tools.process.arguments import ProcessArguments
-
-        return tool_spec("process", _DESCRIPTION, ProcessArguments)
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that executes processes."""
@@ -184,3 +184,11 @@ class ProcessTool(Tool):
             facts["exit_code"] = status.exit_code
         text = snapshot_text(process.id, status, window)
         return ToolOutput.text(text, _METADATA.with_details(**facts))
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.process.arguments import ProcessArguments
+
+    return tool_spec(ProcessTool.name, _DESCRIPTION, ProcessArguments)

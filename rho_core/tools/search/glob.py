@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +42,15 @@ _NARROW = "the pattern or path"
 class GlobTool(Tool):
     """Lists the regular files whose path matches. Asks to read the tree."""
 
+    name = "glob"
+
     def __init__(self, *, max_output_bytes: int = 64_000, use_global_excludes: bool = True) -> None:
         self._max_output_bytes = max_output_bytes
         self._use_global_excludes = use_global_excludes
 
     def spec(self) -> ToolSpec:
         """`pattern`, and optionally where and how far to look."""
-        from rho_core.tools.arguments import tool_spec
-        from rho_core.tools.search.arguments import GlobArguments
-
-        return tool_spec("glob", _DESCRIPTION, GlobArguments)
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads."""
@@ -81,6 +81,14 @@ class GlobTool(Tool):
             return find_files(walk, pattern, root, limit, self._max_output_bytes)
 
         return await search_plan("glob", arguments.path, context, search)
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.search.arguments import GlobArguments
+
+    return tool_spec(GlobTool.name, _DESCRIPTION, GlobArguments)
 
 
 def find_files(

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,8 @@ class GrepTool(Tool):
         ripgrep: An `rg` that may be run, see `find_ripgrep`; the results are the same without.
     """
 
+    name = "grep"
+
     def __init__(
         self,
         *,
@@ -72,10 +75,7 @@ class GrepTool(Tool):
 
     def spec(self) -> ToolSpec:
         """`pattern`, and optionally where, how and how much."""
-        from rho_core.tools.arguments import tool_spec
-        from rho_core.tools.search.arguments import GrepArguments
-
-        return tool_spec("grep", _DESCRIPTION, GrepArguments)
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads."""
@@ -136,6 +136,14 @@ class GrepTool(Tool):
             case_sensitive=arguments.case_sensitive,
             max_file_bytes=MAX_FILE_BYTES,
         )
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.search.arguments import GrepArguments
+
+    return tool_spec(GrepTool.name, _DESCRIPTION, GrepArguments)
 
 
 def _output_mode(value: str) -> OutputMode:

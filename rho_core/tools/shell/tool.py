@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,8 @@ class BashTool(Tool):
         has_process_tool: Whether `process` is there for what must run on in the background.
     """
 
+    name = "bash"
+
     def __init__(
         self,
         *,
@@ -73,11 +76,7 @@ class BashTool(Tool):
 
     def spec(self) -> ToolSpec:
         """`command`, and optionally `timeout_seconds`."""
-        from rho_core.tools.arguments import tool_spec
-        from rho_core.tools.shell.arguments import BashArguments
-
-        background = _BACKGROUND if self._has_process_tool else _NO_BACKGROUND
-        return tool_spec("bash", _DESCRIPTION.format(background=background), BashArguments)
+        return _spec(self._has_process_tool)
 
     def security(self) -> ToolSecurity:
         """A built-in that executes processes."""
@@ -152,6 +151,15 @@ class BashTool(Tool):
         if ended.exit_code != 0 or ended.timed_out:
             raise ToolError.execution(text).with_details(**facts)
         return ToolOutput.text(text, ToolMetadata(ToolOperation.EXECUTE).with_details(**facts))
+
+
+@cache
+def _spec(has_process_tool: bool) -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.shell.arguments import BashArguments
+
+    background = _BACKGROUND if has_process_tool else _NO_BACKGROUND
+    return tool_spec(BashTool.name, _DESCRIPTION.format(background=background), BashArguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from typing import Any
-
-from pydantic import Field
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.authority.workspace import Workspace
@@ -19,7 +18,6 @@ from rho_core.tooling.contract import (
     ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation
-from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
 from rho_core.tools.edit.apply_patch.document import FileOperation, named_paths
 from rho_core.tools.edit.apply_patch.grammar import (
     PatchError,
@@ -44,12 +42,6 @@ from rho_core.tools.files.resolve import require_workspace
 MAX_OPERATIONS = 200
 
 
-class ApplyPatchArguments(ToolArguments):
-    """Arguments of `apply_patch` (12.1)."""
-
-    input: str = Field(description="The whole patch, from *** Begin Patch to *** End Patch.")
-
-
 _DESCRIPTION = """\
 Add, change, move and delete files with one patch; all of it applies or nothing does. The format:
 *** Begin Patch
@@ -70,18 +62,18 @@ start of the file, or with *** End of File below it to the end. Context and remo
 lines of the file. Paths are relative to the workspace, without '..'. Line endings are kept. A \
 file that changed on disk since you last read or wrote it is refused: read it again first."""
 
-_SPEC = tool_spec("apply_patch", _DESCRIPTION, ApplyPatchArguments)
-
 
 class ApplyPatchTool(Tool):
     """Applies patches. The plan's metadata already holds the diff of all files."""
+
+    name = "apply_patch"
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
 
     def spec(self) -> ToolSpec:
         """The name, description and schema of `apply_patch`."""
-        return _SPEC
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads and writes."""
@@ -100,6 +92,9 @@ class ApplyPatchTool(Tool):
 
         A patch that cannot apply becomes a plan that only asks to read.
         """
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.edit.arguments import ApplyPatchArguments
+
         arguments = parse_arguments(ApplyPatchArguments, invocation.arguments)
         operations = _operations(arguments.input)
         workspace = require_workspace(context)
@@ -144,6 +139,14 @@ class ApplyPatchTool(Tool):
             self._settings,
             _drift,
         ).plan()
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.edit.arguments import ApplyPatchArguments
+
+    return tool_spec(ApplyPatchTool.name, _DESCRIPTION, ApplyPatchArguments)
 
 
 def _operations(text: str) -> tuple[FileOperation, ...]:

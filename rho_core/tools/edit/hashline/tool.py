@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
-
-from pydantic import Field
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.authority.workspace import Workspace
@@ -20,7 +19,6 @@ from rho_core.tooling.contract import (
     ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation
-from rho_core.tools.arguments import ToolArguments, parse_arguments, tool_spec
 from rho_core.tools.edit.file_text import decoded
 from rho_core.tools.edit.hashline.document import Section
 from rho_core.tools.edit.hashline.grammar import (
@@ -47,14 +45,6 @@ from rho_core.tools.files.targets import existing_target
 MAX_SECTIONS = 200
 
 
-class EditArguments(ToolArguments):
-    """Arguments of `edit` (10.1)."""
-
-    input: str = Field(
-        description="Sections, each a header line [path#TAG] followed by PUT and CUT operations."
-    )
-
-
 _DESCRIPTION = """\
 Change existing files by line number. A view of a file begins with a header [path#TAG]; copy it \
 from a fresh read_file, grep or write result, from the result of an edit before, or from a failed \
@@ -72,18 +62,18 @@ All line numbers are those of the view, whatever the operations before them do. 
 file; several files change together or not at all. Line endings are kept. Use write to create a \
 file."""
 
-_SPEC = tool_spec("edit", _DESCRIPTION, EditArguments)
-
 
 class EditTool(Tool):
     """Edits lines of one or more files. The plan's metadata already holds the diff."""
+
+    name = "edit"
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
 
     def spec(self) -> ToolSpec:
         """The name, description and schema of `edit`."""
-        return _SPEC
+        return _spec()
 
     def security(self) -> ToolSecurity:
         """A built-in that reads and writes."""
@@ -103,6 +93,9 @@ class EditTool(Tool):
 
         An edit that cannot apply becomes a plan that only asks to read.
         """
+        from rho_core.tools.arguments import parse_arguments
+        from rho_core.tools.edit.arguments import EditArguments
+
         arguments = parse_arguments(EditArguments, invocation.arguments)
         sections = _sections(arguments.input)
         workspace = require_workspace(context)
@@ -192,6 +185,14 @@ class EditTool(Tool):
         for target, current in zip(targets, now, strict=True):
             if current is not None:
                 self._settings.ledger.record_read(target.resolved.path, current.digest)
+
+
+@cache
+def _spec() -> ToolSpec:
+    from rho_core.tools.arguments import tool_spec
+    from rho_core.tools.edit.arguments import EditArguments
+
+    return tool_spec(EditTool.name, _DESCRIPTION, EditArguments)
 
 
 def _sections(text: str) -> tuple[Section, ...]:
