@@ -217,6 +217,8 @@ async def test_a_pdf_that_nests_without_measure_is_refused_in_words(read: ToolCa
         ("a.ods", b"PK\x03\x04" + b"\0" * 50),
         ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600),
     ],
+    # archives hold the time of their making: as ids the workers would not agree on them
+    ids=["pdf", "no-zip", "cut", "no-document", "pptx", "xlsx", "ods", "xls"],
 )
 async def test_damaged_documents_are_refused_in_words(
     read: ToolCalls, name: str, data: bytes
