@@ -13,7 +13,7 @@ run: $(STAMP)           ## open Rho here; the demo provider answers when no othe
 test: $(STAMP)          ## check and run the whole suite
 	@$(MAKE) --no-print-directory check
 	@$(PY) -m compileall -q rho_core rho_tui tests benchmarks
-	@$(PY) -m pytest -n 2 $(ARGS)
+	@$(PY) -m pytest -n 3 --dist worksteal $(ARGS)
 
 check: $(STAMP)         ## formatting, linting, types, import contracts
 	@$(VENV)/bin/ruff format --check -q .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pexpect
+import ptyprocess
 import pyte
 
 _LOOK_SECONDS = 0.02
@@ -61,11 +63,14 @@ class Terminal:
         if error is not None:
             error.add_note("the screen was:\n" + self.text)
             error.add_note(f"the last bytes were: {bytes(self.raw[-400:])!r}")
-        if self.process.isalive():
-            self.kill()
-            self.process.wait()
+        # a test that waited for the process itself has taken its exit status away from us
+        with contextlib.suppress(pexpect.ExceptionPexpect):
+            if self.process.isalive():
+                self.kill()
+                self.process.wait()
         self.process.ptyproc.delayafterclose = 0  # it is dead: nothing to wait for
-        self.process.close()
+        with contextlib.suppress(pexpect.ExceptionPexpect, ptyprocess.PtyProcessError):
+            self.process.close()
 
     @property
     def text(self) -> str:

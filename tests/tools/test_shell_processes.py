@@ -149,13 +149,14 @@ async def test_commands_run_side_by_side_and_are_cancelled_one_by_one(tmp_path: 
 
 
 async def test_a_killed_helper_is_replaced(tmp_path: Path) -> None:
+    def helpers() -> set[psutil.Process]:
+        children = psutil.Process().children()
+        return {c for c in children if any("supervisor_main" in part for part in c.cmdline())}
+
+    others = helpers()  # supervisors of earlier tests that are not collected yet
     supervisor = ShellSupervisor()
     await run(supervisor, "true", tmp_path)
-    (helper,) = [
-        child
-        for child in psutil.Process().children()
-        if any("supervisor_main" in part for part in child.cmdline())
-    ]
+    (helper,) = helpers() - others
     helper.kill()
     psutil.wait_procs([helper], timeout=5)
     result = await run(supervisor, "echo still here", tmp_path)

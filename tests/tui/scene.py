@@ -59,8 +59,12 @@ class Scene:
     async def turn(self, text: str) -> None:
         """Send a prompt and wait for the end of its turn."""
         await self.open()
+        conversation = self.chat.control.conversation
+        assert conversation is not None
+        before = conversation.session.revision
         self.ask(text)
-        await self.until(lambda: self.chat.composer.running)
+        # a scripted turn can be over before anybody looks: its commit cannot be missed
+        await self.until(lambda: conversation.session.revision > before)
         await self.ended()
 
     async def ended(self) -> None:
