@@ -249,7 +249,7 @@ async def test_a_key_while_the_form_is_shown_stops_the_clock_wherever_it_goes() 
         assert app.answers == []
 
 
-@pytest.mark.clause("APP4.19")
+@pytest.mark.clause("APP4.19", "case:F7")
 async def test_the_clock_starts_when_the_form_opens_and_without_a_fallback_never() -> None:
     app = FormApp(timeout=30)
     app.clock.now += 500  # it waited behind another form
