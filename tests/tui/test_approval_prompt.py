@@ -62,7 +62,7 @@ DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,3 @@\n keep\n-old [/red]\n+new \x1b[3
 def shell(command: str) -> ExecuteProcess:
     return ExecuteProcess(
         ProcessExecution(
-            Path("/work/proj"),
+            Path("/srv/proj"),
             ShellInvocation("bash", ExecutableSelection.SEARCH_PATH, ("-c",), command),
             ProcessEnvironment.inherit_except(["OPENAI_API_KEY"]),
             ProcessLimits(64_000, 120.0),
@@ -275,7 +275,7 @@ def test_facts_of_each_capability() -> None:
     text = told(shell("make test\ncd x"), reason="because")
     assert "$ make test\n  cd x" in text
     for fact in (
-        "/work/proj",
+        "/srv/proj",
         "inherit (1 stripped)",
         "timeout 120s",
         "64,000 B",
