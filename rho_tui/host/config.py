@@ -189,6 +189,11 @@ def load_config(
     return LoadedConfig(config, tuple(warnings))
 
 
+def check_config(text: str, path: Path) -> None:
+    """Raise `ConfigError` unless `text` could stand in the file at `path`."""
+    _validate(_parsed(text, path), path)
+
+
 def with_overrides(
     config: Config,
     *,
@@ -216,17 +221,22 @@ def with_overrides(
 
 def _read(path: Path, *, required: bool = False) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        return _parsed(path.read_bytes().decode("utf-8"), path)
     except FileNotFoundError:
         if required:
             raise ConfigError(f"{path}: no such configuration file") from None
         return {}
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: the file is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
 def _safe_part(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rho_tui.host.config import ConfigError, load_config
+from rho_tui.host.config import ConfigError, check_config
 from rho_tui.host.credentials import write_private
 
 
@@ -29,19 +29,9 @@ def save_settings(path: Path, values: Mapping[str, str | int | bool]) -> None:
                 table = table[name]
             table[key] = value
         changed = tomlkit.dumps(document)
-        _check(path, changed)
+        check_config(changed, path)  # what could not be read back is not written
         write_private(path, changed.encode())
     except (TOMLKitError, TypeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be edited: {error}") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _check(path: Path, text: str) -> None:
-    """Refuse to write what could not be read back."""
-    draft = path.with_name(f".{path.name}.check")
-    write_private(draft, text.encode())
-    try:
-        load_config(draft)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rho_tui.host.catalogue import (
-    DEMO,
     NotConfigured,
     ProviderChoice,
     build_provider,
     demo_choice,
     resolve_provider,
 )
-from rho_tui.host.config import with_overrides
 from rho_tui.host.credentials import CredentialStore, credential_store
 from rho_tui.host.launch import Launch
 
@@ -107,10 +105,6 @@ class Workbench:
         if isinstance(choice, ProviderChoice):
             self.choice = choice
         return choice
-
-    def use_demo(self) -> None:
-        """Let the demo answer, for this run only."""
-        self.launch = replace(self.launch, config=with_overrides(self.launch.config, provider=DEMO))
 
     async def open(self, resume: Path | None = None) -> OpenedConversation:
         """Start a conversation here, or go on with the session in the file `resume`.
