@@ -82,7 +82,7 @@ def spelled(value: Any) -> str:
 
 
 @pytest.mark.clause("E23", "E24", "L6")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(allowed=st.lists(requests, min_size=1, max_size=6), asked=st.lists(requests, max_size=12))
 def test_a_request_is_remembered_exactly_if_every_fact_of_it_was_allowed(
     allowed: list[CapabilityRequest], asked: list[CapabilityRequest]
@@ -115,7 +115,7 @@ def changed(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.clause("E23")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(request=requests)
 def test_changing_any_single_fact_asks_again(request: CapabilityRequest) -> None:
     memory = ApprovalSession()

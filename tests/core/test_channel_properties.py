@@ -95,7 +95,7 @@ class World:
 
 
 @pytest.mark.clause("C7", "C9", "L2")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(script=steps, capacity=st.integers(1, 4), end=st.sampled_from(["close", "drop"]))
 def test_whatever_happens_items_arrive_once_in_order_and_nobody_waits_for_ever(
     script: list[tuple[str, int]], capacity: int, end: str

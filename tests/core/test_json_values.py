@@ -88,7 +88,7 @@ def test_nesting_never_escapes_as_a_recursion_error(depth: int) -> None:
             assert "nested too deeply" in str(error)  # noqa: PT017 - shallow input may succeed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(json_values)
 @pytest.mark.clause("J22", "L13")
 def test_values_round_trip_exactly(value: object) -> None:

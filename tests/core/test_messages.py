@@ -100,7 +100,7 @@ def test_aborted_assistant_history_keeps_partial_tool_calls_and_usage() -> None:
     assert round_trip(aborted) == aborted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(messages)
 @pytest.mark.clause("B34", "B38")
 def test_any_message_round_trips_reasoning_included(message: Message) -> None:
@@ -109,7 +109,7 @@ def test_any_message_round_trips_reasoning_included(message: Message) -> None:
     assert decoded == message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.one_of(
         json_values,

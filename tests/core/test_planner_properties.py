@@ -107,7 +107,7 @@ def conflict(left: Wanted, right: Wanted) -> bool:
 
 
 @pytest.mark.clause("D14", "D15", "D16", "D17", "D18")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(wanted=calls)
 def test_a_call_waits_for_exactly_the_earlier_calls_it_conflicts_with(
     wanted: list[Wanted],
@@ -150,7 +150,7 @@ class Watched(Tool):
 
 
 @pytest.mark.clause("A6", "D18", "D23", "D25", "D28")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(wanted=calls, limit=st.integers(1, 4), capacity=st.sampled_from([1, 64]))
 def test_conflicting_calls_never_overlap_start_in_order_and_all_finish(
     wanted: list[Wanted], limit: int, capacity: int

@@ -142,7 +142,7 @@ def test_deep_nesting_is_an_error_not_a_crash() -> None:
         SessionSnapshot.from_dict(document(extra=deep))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.one_of(
         json_values,
@@ -175,7 +175,7 @@ def test_replay_context_round_trips_but_raw_reasoning_is_blanked() -> None:
     assert SessionSnapshot.from_dict(foreign).history[0].reasoning == ""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(histories)
 @pytest.mark.clause("B34")
 def test_any_history_round_trips_exactly(history) -> None:

@@ -158,7 +158,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_STEPS, st.integers(0, 80))
 @pytest.mark.clause("case:G8")
 def test_no_result_is_ever_parted_from_the_call_before_it(steps: list, keep: int) -> None:

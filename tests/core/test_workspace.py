@@ -117,7 +117,7 @@ def test_a_double_slash_is_no_way_out_and_no_obstacle(root: Path, outside: Path)
     assert refusal(workspace.resolve_for_read, f"/{outside}") is Kind.OUTSIDE_GRANTED_ROOTS
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     parts=st.lists(st.sampled_from(["..", ".", "a", "b\\..", "...", "c:", "..d"]), max_size=6),
     absolute=st.booleans(),

@@ -133,7 +133,7 @@ class Model:
 
 
 @pytest.mark.clause("F5", "F6", "F7", "F8", "F9", "F10", "L8")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(wanted=entries, asked=st.lists(places, min_size=4, max_size=8), unrestricted=st.booleans())
 def test_resolution_agrees_with_the_model_in_path_scope_state_and_refusal(
     tmp_path_factory: pytest.TempPathFactory,

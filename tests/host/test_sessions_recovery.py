@@ -224,7 +224,7 @@ def test_a_compacted_history_points_at_messages_that_are_there(stored: Stored) -
 
 
 @given(st.lists(st.lists(messages, max_size=6), min_size=1, max_size=4), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_journal_follows_any_sequence_of_histories(
     tmp_path_factory: pytest.TempPathFactory, steps: list[list[Message]], data: st.DataObject
 ) -> None:

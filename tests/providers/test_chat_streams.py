@@ -117,7 +117,7 @@ async def test_a_cut_at_any_byte_changes_nothing() -> None:
         assert await _content([RICH[:cut], RICH[cut:]]) == whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, len(RICH)), max_size=10))
 async def test_any_number_of_cuts_changes_nothing(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(RICH)]

@@ -115,7 +115,7 @@ def test_plain_requests_are_understood(prompt: str, intent: object) -> None:
     assert parse_intent(prompt) == intent
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=60))
 async def test_any_prompt_gets_an_answer(prompt: str) -> None:
     host = Host(prompt, ())

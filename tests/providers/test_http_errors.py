@@ -114,7 +114,7 @@ def test_a_body_gives_one_line(body: str, message: str) -> None:
     assert len(found) <= 300
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.one_of(
         st.text(max_size=80),

@@ -99,7 +99,7 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(_LINES, st.sampled_from([b"\n", b"\r", b"\r\n"])), max_size=12),
     st.data(),
@@ -112,7 +112,7 @@ def test_any_split_gives_the_same_events(
     assert parse(stream, cuts) == parse(stream)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=60))
 def test_hostile_bytes_split_into_single_bytes_give_the_same_events(stream: bytes) -> None:
     assert parse(stream, list(range(len(stream)))) == parse(stream)

@@ -1,7 +1,7 @@
 """Random files for property tests, and the check that only an edit's own bytes changed.
 
-`RHO_HYPOTHESIS_PROFILE=thorough` runs 2,000 examples of each property instead of 40; give pytest
-`--hypothesis-seed=N` to repeat a run.
+`RHO_HYPOTHESIS_PROFILE=thorough` runs 2,000 new examples of each property instead of the same 40;
+give pytest `--hypothesis-seed=N` to repeat such a run.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 
 EXAMPLES = 2_000 if os.environ.get("RHO_HYPOTHESIS_PROFILE") == "thorough" else 40
 
-property_settings = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck)
-)
+property_settings = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 
 MARKS = {
     "utf-8": (b"", "utf-8"),
@@ -44,6 +42,11 @@ class SampleText:
     @property
     def data(self) -> bytes:
         return self.mark + self.text.encode(self.codec)
+
+    @property
+    def view(self) -> str:
+        """The text as views show it, the mark in its first line."""
+        return "\ufeff" + self.text if self.mark else self.text
 
     def decode(self, data: bytes) -> str:
         """The text of an edited file; fails if the mark or the encoding did not survive."""

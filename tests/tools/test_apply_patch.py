@@ -339,6 +339,30 @@ async def test_text_that_looks_like_a_second_mark_is_found_as_it_is(session: Fil
     assert path.read_bytes() == b"\xef\xbb\xbf\xef\xbb\xbf\nx\n\n"
 
 
+@pytest.mark.clause("case:B4", "T3.13")
+@pytest.mark.parametrize("sign", [" ", "-"])
+async def test_a_line_that_may_be_the_mark_or_text_is_not_guessed(
+    session: FileSession, sign: str
+) -> None:
+    path = session.put("f", "\ufeff\n\ufeff\n\ufeff\n".encode())
+    error = await session.fail(
+        "apply_patch", input=patch("*** Update File: f", f"{sign}\ufeff", "+")
+    )
+    assert "1, 2, 3" in error.message
+    assert path.read_bytes() == "\ufeff\n\ufeff\n\ufeff\n".encode()
+
+
+@pytest.mark.clause("case:B4")
+async def test_only_a_mark_on_the_first_line_is_taken_for_a_copy_of_the_files(
+    session: FileSession,
+) -> None:
+    path = session.put("f", b"\xef\xbb\xbfa\nb\n")
+    await session.run(
+        "apply_patch", input=patch("*** Update File: f", "-a", "+\ufeffA", "+\ufeffx")
+    )
+    assert path.read_bytes() == b"\xef\xbb\xbfA\n\xef\xbb\xbfx\nb\n"
+
+
 @pytest.mark.clause("case:B5")
 async def test_binary_files_can_be_deleted_but_not_changed(session: FileSession) -> None:
     path = session.put("f.bin", b"\x7fELF\x00\xff")

@@ -130,7 +130,7 @@ def test_arguments_that_are_nested_too_deeply_are_refused() -> None:
     message_of(path=deep)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         st.sampled_from(["path", "offset", "every", "colour", "items", "x", ""]),

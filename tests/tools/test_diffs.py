@@ -53,7 +53,7 @@ def apply_diff(before: str, diff: str) -> str:
     return "".join(result + old[at:])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(LINES, LINES, st.booleans(), st.booleans())
 @pytest.mark.clause("T9.1", "T9.2", "T9.3")
 def test_a_diff_applied_to_the_old_text_gives_the_new_one(
@@ -71,7 +71,7 @@ def test_a_diff_applied_to_the_old_text_gives_the_new_one(
     assert diff.removed == sum(row.startswith("-") for row in rows)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_a_small_edit_of_a_long_text_applies_too(data: st.DataObject) -> None:
     old = [f"line {number % 50}" for number in range(300)]

@@ -79,7 +79,7 @@ async def test_an_invalid_pattern_is_refused_before_any_authority(
     assert caught.value.tool_kind is ToolErrorKind.EXECUTION
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text("ab*?[]!{},/\\-.", max_size=16), st.text("ab/.-", max_size=12))
 def test_hostile_patterns_compile_or_are_refused(pattern: str, path: str) -> None:
     outcome = _match_or_refusal(pattern, path)
@@ -93,7 +93,7 @@ def _match_or_refusal(pattern: str, path: str) -> bool | str:
         return error.message
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text("ab*?.", min_size=1, max_size=8), st.text("ab.", min_size=1, max_size=8))
 def test_simple_patterns_agree_with_a_plain_reference(pattern: str, name: str) -> None:
     reference = re.escape(pattern).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")

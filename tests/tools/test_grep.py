@@ -175,7 +175,7 @@ def test_lines_are_matched_by_themselves(content: bytes, pattern: str, numbers: 
     assert [match.number for match in LineMatcher(pattern).matches(content)] == numbers
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.text("ab \n\r", max_size=40),
     st.sampled_from(

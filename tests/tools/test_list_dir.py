@@ -141,7 +141,7 @@ def test_display_paths(path: str, shown: str) -> None:
 
 
 @pytest.mark.clause("T2.22")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_visible_names_are_one_harmless_line_and_distinct(left: str, right: str) -> None:
     shown = visible_name(left)

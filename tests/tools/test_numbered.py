@@ -94,7 +94,7 @@ def test_a_view_over_its_budget_ends_at_a_whole_row_and_says_where_to_go_on() ->
     assert f"continue with offset {shown[-1] + 1}" in view.text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text(max_size=300), max_size=60),
     st.integers(1, 70),

@@ -21,7 +21,7 @@ from tests.tools.tool_calls import ToolCalls
 READS = st.lists(st.tuples(st.sampled_from([0, 1]), st.binary(max_size=40)), max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(reads=READS, room=st.integers(0, 60), budget=st.integers(1, 400))
 @pytest.mark.clause("T17.8", "T17.9", "case:A10")
 def test_following_the_cursor_reads_everything_retained_once(

@@ -352,7 +352,7 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(
         st.sampled_from(["questions", "on_timeout", "title", "question", "default"]), _VALUES

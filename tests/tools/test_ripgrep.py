@@ -156,9 +156,7 @@ def limited(root: Path, entries: int, *, sieve: bool) -> str:
 
 
 @needs_ripgrep
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pattern=st.text(alphabet=list(r"ab \dwsSWb.^$*+?|()[]{}-,12é")) .filter(bool),
     content=st.lists(st.text(alphabet=list("ab 12é\r_-()[]{}$^\\")), max_size=6),

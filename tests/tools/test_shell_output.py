@@ -90,7 +90,7 @@ def test_the_report_counts_exactly_what_it_leaves_out() -> None:
 
 
 @pytest.mark.clause("T2.18", "T16.10")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.binary(max_size=6_000),
     st.binary(max_size=6_000),

@@ -263,7 +263,7 @@ BODY = st.lists(st.tuples(LINE, st.sampled_from(["\n", "\r\n", "\r"])), max_size
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(BODY, LINE, st.data())
 @pytest.mark.clause("T11.4")
 def test_everything_outside_the_edit_stays_for_any_mix_of_line_endings(
@@ -302,7 +302,7 @@ def _tail(text: str, normal: str, position: int) -> str:
     raise AssertionError(position)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=30), st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"]))
 async def test_random_bytes_around_an_edit_survive_or_the_file_is_untouched(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, mark: bytes

@@ -32,7 +32,7 @@ CODECS = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXT, st.sampled_from(list(Encoding)))
 def test_every_readable_file_encodes_back_to_its_own_bytes(text: str, encoding: Encoding) -> None:
     codec, mark = CODECS[encoding]
@@ -46,7 +46,7 @@ def test_every_readable_file_encodes_back_to_its_own_bytes(text: str, encoding: 
         assert file.text == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=40))
 def test_arbitrary_bytes_are_kept_exactly_or_refused(data: bytes) -> None:
     try:

@@ -168,7 +168,7 @@ def test_one_broken_rule_costs_only_itself(tmp_path: Path) -> None:
     assert walked(tmp_path) == ["b"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text("ab*?[]!/\\.\n #{}\0é", max_size=12), max_size=6), st.text("ab/.é", max_size=8)
 )
@@ -178,7 +178,7 @@ def test_hostile_rules_never_raise(rules: list[str], path: str) -> None:
         assert spec.check_file(path or "x").include in (True, False, None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.text("ab*?[]!/\\. #é", max_size=8), max_size=5),
     st.lists(st.text("ab.é\n", min_size=1, max_size=4), min_size=1, max_size=5),

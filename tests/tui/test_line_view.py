@@ -24,7 +24,7 @@ from tests.tui.terminal import HOSTILE, HUGE, assert_no_controls, screen_text, s
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_row_is_wider_than_the_view_and_no_word_is_lost(
     runs: list[tuple[str, str]], width: int, hang: int, exact: bool, crop: bool
 ) -> None:

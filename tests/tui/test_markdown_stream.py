@@ -100,7 +100,7 @@ def one_shot(text: str, width: int) -> list[Row]:
     return coloured(document)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DOCUMENTS, st.sampled_from([8, 20, 60]), st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_streamed_rows_equal_the_rows_of_the_whole(text: str, width: int, sizes: list[int]) -> None:
     assert streamed(text, width, sizes) == one_shot(text, width)
@@ -144,7 +144,7 @@ def test_long_paragraphs_end_up_as_if_never_frozen(line: str, count: int, end: s
     assert streamed(text, 30, [270] if len(text) < 15_000 else [3_000]) == one_shot(text, 30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DOCUMENTS)
 def test_rows_reported_as_stable_do_not_change(text: str) -> None:
     document = MarkdownDocument(30)
@@ -159,7 +159,7 @@ def test_rows_reported_as_stable_do_not_change(text: str) -> None:
 WORDS = st.sampled_from(["alpha", "List<String>", "[WARN]", "<div>", "</div>", "row[i]", "<think>"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.one_of(FRAGMENTS, WORDS), max_size=14).map(" ".join))
 @pytest.mark.clause("case:D4")
 def test_no_word_of_the_text_vanishes(text: str) -> None:

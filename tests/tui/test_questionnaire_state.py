@@ -172,7 +172,7 @@ def test_arrows_flow_across_questions_and_back_from_the_review() -> None:
 @given(
     st.lists(st.sampled_from(["up", "down", "next", "back", "enter", "toggle", "x"]), max_size=40)
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_whatever_is_pressed_a_response_is_valid_or_an_error_is_shown(keys: list[str]) -> None:
     state = form(many(allow_other=True), confirm(), one(required=False, allow_other=True))
     for key in keys:

@@ -140,7 +140,7 @@ def test_the_place_keeps_its_last_segment(width: int, shown: str) -> None:
     st.booleans(),
     st.none() | st.integers(0, 10**9),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_row_is_ever_wider_than_the_terminal(
     width: int, path: str, model: str, signed_in: bool, tokens: int | None
 ) -> None:

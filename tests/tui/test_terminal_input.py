@@ -34,7 +34,7 @@ def fed(parser: PasteSafeParser, *reads: str) -> list[object]:
 
 @pytest.mark.clause("case:D7")
 @given(PASTED, st.lists(st.integers(1, 9), max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_paste_arrives_whole_in_any_pieces(text: str, sizes: list[int]) -> None:
     if PASTE_END in text + PASTE_END[:-1]:
         return

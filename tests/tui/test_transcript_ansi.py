@@ -109,7 +109,7 @@ def test_a_line_far_down_is_styled_without_reading_from_the_top() -> None:
     assert text.runs(49_999) == [("red", "fg:1")]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(ESCAPES, max_size=40), st.data())
 def test_chunks_change_nothing_and_nothing_harmful_comes_out(
     parts: list[str], data: st.DataObject
@@ -130,7 +130,7 @@ def test_chunks_change_nothing_and_nothing_harmful_comes_out(
         assert whole.plain(index) == "".join(text for text, _ in runs)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(ESCAPES, max_size=40), st.integers(1, 12))
 def test_heights_by_arithmetic_are_those_of_the_rows(parts: list[str], width: int) -> None:
     text = AnsiText("".join(parts))

@@ -255,7 +255,7 @@ BLOCKS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(BLOCKS, st.integers(1, 40))
 def test_hostile_text_never_crashes_or_leaks_controls(block: Block, width: int) -> None:
     for expanded in (False, True):
@@ -271,7 +271,7 @@ def test_hostile_text_never_crashes_or_leaks_controls(block: Block, width: int) 
     assert estimate(block, width, 10) >= 0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(HOSTILE, min_size=1, max_size=6), st.sampled_from(["text", "reasoning", "shell"]))
 def test_growing_blocks_equal_blocks_laid_out_anew(parts: list[str], kind: str) -> None:
     start: dict[str, Block] = {

@@ -45,7 +45,7 @@ def test_joined_emoji_and_combining_marks_stay_whole() -> None:
     assert clean_text(text) == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(HOSTILE)
 def test_cleaned_text_is_a_fixed_point_without_controls(text: str) -> None:
     cleaned = clean_text(text)

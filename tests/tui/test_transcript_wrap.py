@@ -37,7 +37,7 @@ def test_wide_characters_never_exceed_the_width() -> None:
             assert cell_len(row.text) <= width
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXT, st.integers(1, 20), st.integers(0, 60))
 def test_wrapping_keeps_every_character_and_its_style(text: str, width: int, cut: int) -> None:
     spans = [(text[:cut], "bold", ""), (text[cut:], "", "http://x")]
@@ -52,7 +52,7 @@ def test_wrapping_keeps_every_character_and_its_style(text: str, width: int, cut
         assert linked == "".join(row.text[hit.start : hit.end] for hit in row.hits)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXT, st.integers(2, 20))
 def test_cutting_at_cells_keeps_the_line_and_its_height(text: str, width: int) -> None:
     line = text.replace("\n", "")

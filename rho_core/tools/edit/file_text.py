@@ -20,10 +20,10 @@ def decoded(current: FileSnapshot, shown: str) -> TextFile:
         ) from None
 
 
-def encoded(file: TextFile, text: str, shown: str) -> bytes:
-    """The file's bytes with other text, in its own encoding. Raises `ToolError`."""
+def encoded(file: TextFile, shown: str) -> bytes:
+    """The edited file's bytes in its own encoding. Raises `ToolError`."""
     try:
-        return file.encode(text)
+        return file.encode()
     except UnicodeEncodeError:
         raise ToolError.execution(
             f"could not edit {shown}: the new text cannot be written as {file.encoding}"

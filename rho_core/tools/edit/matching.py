@@ -32,11 +32,13 @@ def normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def replace_text(text: str, old: str, new: str, *, replace_all: bool, shown: str) -> Replacement:
+def replace_text(
+    text: str, old: str, new: str, *, replace_all: bool, shown: str, fixed: int = 0
+) -> Replacement:
     """Replace `old` by `new` in `text`. Raises `ToolError` (execution) and says why if it can't.
 
     Exactly one match is needed, or with `replace_all` at least one. Matches don't overlap and are
-    taken from left to right.
+    taken from left to right. The first `fixed` characters may be matched and always stay.
     """
     normal, needle, wanted = (normalize_newlines(part) for part in (text, old, new))
     starts = _occurrences(normal, needle)
@@ -53,7 +55,7 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool, shown: str
         raise ToolError.execution(_ambiguous(normal, starts, shown))
     if needle == wanted:
         raise ToolError.execution("old_string and new_string are the same; nothing was changed")
-    return _apply(text, normal, needle, wanted, starts)
+    return _apply(text, needle, wanted, starts, fixed)
 
 
 def _occurrences(text: str, needle: str) -> list[int]:
@@ -65,7 +67,7 @@ def _occurrences(text: str, needle: str) -> list[int]:
     return starts
 
 
-def _apply(text: str, normal: str, old: str, new: str, starts: list[int]) -> Replacement:
+def _apply(text: str, old: str, new: str, starts: list[int], fixed: int) -> Replacement:
     pairs = _pair_positions(text)
     head, tail = _shared_ends(old, new)
     inserted = new[head : len(new) - tail]
@@ -74,7 +76,7 @@ def _apply(text: str, normal: str, old: str, new: str, starts: list[int]) -> Rep
     copied = 0
     line = 1
     for start in starts:
-        begin = _original(pairs, start + head)
+        begin = max(fixed, _original(pairs, start + head))
         end = _original(pairs, start + len(old) - tail)
         newline = _newline_at(text, _original(pairs, start))
         written = inserted if newline == "\n" else inserted.replace("\n", newline)

@@ -25,6 +25,7 @@ from rho_core.tooling.contract import (
 )
 from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
+from rho_core.tools.edit.file_text import decoded, encoded
 from rho_core.tools.edit.matching import normalize_newlines, replace_text
 from rho_core.tools.files.diff import diff_texts
 from rho_core.tools.files.display import display_path
@@ -36,10 +37,8 @@ from rho_core.tools.files.mutation import (
     Propose,
     take_snapshot,
 )
-from rho_core.tools.files.reading import MAX_FILE_BYTES, too_large
 from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
-from rho_core.tools.files.text import BOM, NotText, TextFile
 
 if TYPE_CHECKING:
     from rho_core.tools.edit.arguments import StrReplaceArguments
@@ -126,27 +125,19 @@ def propose_replacement(
     """The edited file as a proposal. Raises `ToolError` that says why it does not apply."""
     if current is None:
         raise ToolError.execution(f"could not open {shown}: it does not exist")
-    if current.data is None:
-        raise too_large(shown, current.size, MAX_FILE_BYTES)
-    try:
-        file = TextFile.decode(current.data)
-    except NotText as error:
-        raise ToolError.execution(
-            f"could not read {shown}: it {error.reason}; it was left as it is"
-        ) from None
-    old, new = arguments.old_string, arguments.new_string
-    if file.encoding.mark:  # a byte order mark is no part of the text, however it was quoted
-        old, new = old.removeprefix(BOM), new.removeprefix(BOM)
-    result = replace_text(file.text, old, new, replace_all=arguments.replace_all, shown=shown)
-    edited = TextFile(result.text, file.encoding)
-    try:
-        content = edited.encode()
-    except UnicodeEncodeError:
-        raise ToolError.execution(
-            f"could not edit {shown}: new_string cannot be written as {file.encoding}"
-        ) from None
+    file = decoded(current, shown)
+    marks = 1 if file.encoding.mark else 0  # a view shows it, so old_string may begin with it
+    result = replace_text(
+        file.view_text,
+        arguments.old_string,
+        arguments.new_string,
+        replace_all=arguments.replace_all,
+        shown=shown,
+        fixed=marks,
+    )
+    edited = file.edited(result.text[marks:])
     return Proposal(
-        content,
+        encoded(edited, shown),
         edited.view_text,
         diff_texts(shown, file.view_text, edited.view_text),
         f"edited {shown}; replaced {result.count} occurrence(s)",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rho_core.errors import ToolError
-from rho_core.tools.edit.apply_patch.document import AddFile, Chunk, RowKind, UpdateFile
+from rho_core.tools.edit.apply_patch.document import AddFile, UpdateFile
 from rho_core.tools.edit.apply_patch.targets import PlannedOperation
-from rho_core.tools.edit.apply_patch.update import Update, update_text
+from rho_core.tools.edit.apply_patch.update import update_text
 from rho_core.tools.edit.file_text import decoded, encoded
 from rho_core.tools.files.diff import OMITTED, FileDiff, diff_texts, joined_diffs
 from rho_core.tools.files.group_mutation import GroupProposal, Target
@@ -21,7 +21,7 @@ from rho_core.tools.files.numbered import (
     snapshot_view,
 )
 from rho_core.tools.files.reading import MAX_FILE_BYTES, too_large
-from rho_core.tools.files.text import BOM, NotText, TextFile
+from rho_core.tools.files.text import NotText, TextFile
 from rho_core.tools.files.transaction import FileChange
 from rho_core.tools.files.view_header import HeaderStyle
 
@@ -103,9 +103,11 @@ def _update(
     if not isinstance(item.operation, UpdateFile):
         raise TypeError("only an update has chunks")
     file = decoded(current, source.shown)
-    update = _updated_text(file, item.operation.chunks, source.shown)
-    data = encoded(file, update.text, source.shown)
-    view = TextFile(update.text, file.encoding).view_text
+    update = update_text(
+        file.text, item.operation.chunks, source.shown, marked=bool(file.encoding.mark)
+    )
+    edited = file.edited(update.text)
+    data, view = encoded(edited, source.shown), edited.view_text
     changes: tuple[FileChange, ...]
     if written is source:
         changes = (FileChange(source.resolved.path, source.shown, current.data, data),)
@@ -116,37 +118,6 @@ def _update(
         )
     diff = diff_texts(written.shown, file.view_text, view, old_path=source.shown)
     return _Outcome("M", written.shown, changes, diff, view, update.focus, update.notes)
-
-
-def _updated_text(file: TextFile, chunks: Sequence[Chunk], shown: str) -> Update:
-    """The chunks against the text; a byte order mark copied from a view is no part of it.
-
-    Text of the file's own may look like a mark too, so lines to find are first taken as given.
-    """
-    if not file.encoding.mark:
-        return update_text(file.text, chunks, shown)
-    try:
-        literal = [_without_mark(chunk, [RowKind.ADDED]) for chunk in chunks]
-        return update_text(file.text, literal, shown)
-    except ToolError as error:
-        try:
-            return update_text(
-                file.text, [_without_mark(chunk, RowKind) for chunk in chunks], shown
-            )
-        except ToolError:
-            raise error from None
-
-
-def _without_mark(chunk: Chunk, kinds: Iterable[RowKind]) -> Chunk:
-    chosen = set(kinds)
-    rows = tuple(
-        replace(row, text=row.text.removeprefix(BOM)) if row.kind in chosen else row
-        for row in chunk.rows
-    )
-    context = chunk.context
-    if context is not None and RowKind.CONTEXT in chosen:
-        context = context.removeprefix(BOM)
-    return replace(chunk, rows=rows, context=context)
 
 
 def _report(outcomes: Sequence[_Outcome], header: HeaderStyle, room: int) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rho_core.tools.files.text import BOM
+
 _FOLDED = str.maketrans(
     {
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
@@ -50,10 +52,14 @@ class Found:
 
 
 class LineIndex:
-    """The lines of one file, simplified once per tolerance."""
+    """The lines of one file, simplified once per tolerance.
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    If it is `marked`, views show a byte order mark in its first line, and a block may repeat it.
+    """
+
+    def __init__(self, lines: list[str], *, marked: bool = False) -> None:
         self._lines = lines
+        self._is_marked = marked
         self._simplified: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
@@ -65,9 +71,12 @@ class LineIndex:
             lines = self._by(tolerance)
             wanted = [tolerance.simplify(line) for line in block]
             limit = len(lines) if end is None else min(len(lines), end + len(block) - 1)
-            starts = _occurrences(lines, wanted, start, limit)
+            starts = set(_occurrences(lines, wanted, start, limit))
+            if self._is_marked and start == 0 and block[0].startswith(BOM):
+                unmarked = [tolerance.simplify(block[0][1:]), *wanted[1:]]
+                starts.update([0] if lines[: min(limit, len(block))] == unmarked else [])
             if starts:
-                return Found(tuple(starts), tolerance)
+                return Found(tuple(sorted(starts)), tolerance)
         return None
 
     def find_at_end(self, block: Sequence[str], start: int) -> Found | None:
@@ -75,7 +84,7 @@ class LineIndex:
         last = len(self._lines) - len(block)
         return self.find(block, last) if last >= start else None
 
-    def _by(self, tolerance: Tolerance) -> Sequence[str]:
+    def _by(self, tolerance: Tolerance) -> list[str]:
         if not tolerance.reason:
             return self._lines
         known = self._simplified.get(tolerance.reason)

@@ -35,14 +35,15 @@ class _Place:
     overlooked: str
 
 
-def update_text(text: str, chunks: Sequence[Chunk], shown: str) -> Update:
+def update_text(text: str, chunks: Sequence[Chunk], shown: str, *, marked: bool = False) -> Update:
     """Apply the chunks in order. Raises `ToolError` that says what is nearest, changing nothing.
 
     Lines that the patch only names as context stay as the file has them, whatever their spelling
-    in the patch; removed lines are gone whole, and added ones get the file's line ending.
+    in the patch; removed lines are gone whole, and added ones get the file's line ending. The
+    first line of a `marked` file may be named with its byte order mark.
     """
     lines = split_any_lines(text)
-    index = LineIndex([line.text for line in lines])
+    index = LineIndex([line.text for line in lines], marked=marked)
     rows: list[Line] = []
     focus: list[int] = []
     notes: list[str] = []
