@@ -101,9 +101,12 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("JSON is nested too deeply") from None
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def canonical_json(value: object) -> str:
     """Compact JSON without spaces, non-ASCII kept as it is (J22)."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def _reject_surrogates(text: str) -> None:

@@ -1,15 +1,16 @@
 """Token estimates that need no tokenizer: a quarter of the characters, plus overheads (J14–J22).
 
-A message is measured once: estimates are kept beside the message object and die with it, so that
+A message or tool is measured once: estimates are kept beside the object and die with it, so that
 estimating a long history before every step costs a lookup per message.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from rho_core.history.handoff import is_portable_fallback, portable_fallback
 from rho_core.history.messages import (
@@ -37,7 +38,8 @@ _TOOL_OVERHEAD = 12
 _CALL_OVERHEAD = 8
 _IMAGE_TOKENS = 85
 
-_measured: dict[int, tuple[weakref.ref[Message], int]] = {}
+_Measured = TypeVar("_Measured", bound=Message | ToolSpec)
+_measured: dict[int, tuple[weakref.ref[Message | ToolSpec], int]] = {}
 
 
 class ContextSource(StrEnum):
@@ -87,23 +89,31 @@ def estimate_messages_tokens(messages: Iterable[Message]) -> int:
 
 def estimate_message_tokens(message: Message) -> int:
     """The tokens of one message (J16); measured once per object."""
-    known = _measured.get(id(message))
-    if known is not None and known[0]() is message:
-        return known[1]
-    tokens = _measure(message)
-    key = id(message)
+    return _once(message, _measure)
 
-    def forget(gone: weakref.ref[Message]) -> None:
+
+def estimate_tool_tokens(tool: ToolSpec) -> int:
+    """The tokens of one advertised tool (J15); measured once per object."""
+    return _once(tool, _measure_tool)
+
+
+def _once(measured: _Measured, measure: Callable[[_Measured], int]) -> int:
+    key = id(measured)
+    known = _measured.get(key)
+    if known is not None and known[0]() is measured:
+        return known[1]
+    tokens = measure(measured)
+
+    def forget(gone: weakref.ref[Message | ToolSpec]) -> None:
         current = _measured.get(key)
         if current is not None and current[0] is gone:
             del _measured[key]
 
-    _measured[key] = (weakref.ref(message, forget), tokens)
+    _measured[key] = (weakref.ref(measured, forget), tokens)
     return tokens
 
 
-def estimate_tool_tokens(tool: ToolSpec) -> int:
-    """The tokens of one advertised tool (J15)."""
+def _measure_tool(tool: ToolSpec) -> int:
     spec = {
         "name": tool.name,
         "description": tool.description,

@@ -48,7 +48,7 @@ def anthropic_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
         {
             "name": spec.name,
             "description": spec.description,
-            "input_schema": thaw(spec.input_schema),
+            "input_schema": spec.input_schema,
         }
         for spec in tools
     ]
@@ -141,7 +141,7 @@ def _assistant_block(block: ContentBlock) -> list[dict[str, Any]]:
                     "type": "tool_use",
                     "id": wire_call_id(block.id),
                     "name": wire_tool_name(block.name),
-                    "input": thaw(block.arguments),
+                    "input": block.arguments,
                 }
             ]
         case Image():

@@ -13,7 +13,7 @@ from rho_core.history.messages import (
     text_of,
     tool_calls_of,
 )
-from rho_core.json_values import canonical_json, thaw
+from rho_core.json_values import canonical_json
 from rho_core.providers.contract import ModelRequest, ToolSpec
 from rho_core.providers.replay import (
     AssistantTurn,
@@ -49,7 +49,7 @@ def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
             "function": {
                 "name": spec.name,
                 "description": spec.description,
-                "parameters": thaw(spec.input_schema),
+                "parameters": spec.input_schema,
             },
         }
         for spec in tools

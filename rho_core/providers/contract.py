@@ -30,7 +30,7 @@ class ServiceTier(StrEnum):
     PRIORITY = "priority"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolSpec:
     """How a tool is advertised: `input_schema` is a JSON schema object (D1)."""
 

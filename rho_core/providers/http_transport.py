@@ -7,13 +7,13 @@ tens of milliseconds. A client belongs to the event loop that built it.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from rho_core.errors import InvalidConfiguration, ProviderError, ProviderErrorKind
+from rho_core.json_values import canonical_json
 from rho_core.providers.http_errors import (
     Redactor,
     error_from_status,
@@ -301,8 +301,7 @@ def _checked_base_url(base_url: str) -> tuple[str, str]:
 
 def encode_body(body: object) -> bytes:
     """A request as UTF-8 JSON; half a surrogate pair becomes `?`, no server takes it."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    return canonical_json(body).encode("utf-8", "replace")
 
 
 def secret_text(key: SecretLike | str | None) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from rho_core.history.handoff import prepare_assistant
@@ -77,11 +77,14 @@ def replay_turns(messages: Sequence[Message], target: ModelIdentity) -> list[Tur
             case UserMessage():
                 turns.append(UserTurn(message.content))
             case AssistantMessage():
-                turns.append(_with_results(AssistantTurn(message.content), (), results))
+                turns.append(_with_results(message.content, (), (), results))
             case EnrichedAssistant():
                 prepared = prepare_assistant(message, target)
-                turn = AssistantTurn(prepared.content, prepared.replay)
-                turns.append(_with_results(turn, message.provider_context, results))
+                turns.append(
+                    _with_results(
+                        prepared.content, prepared.replay, message.provider_context, results
+                    )
+                )
             case AbortedAssistant():
                 if text := aborted_text(message):
                     turns.append(AssistantTurn((Text(text),)))
@@ -108,13 +111,14 @@ def wire_tool_name(name: str) -> str:
 
 
 def _with_results(
-    turn: AssistantTurn,
+    content: tuple[ContentBlock, ...],
+    replayed: tuple[ProviderContextBlock, ...],
     context: Sequence[ProviderContextBlock],
     results: dict[str, deque[ToolResult]],
 ) -> AssistantTurn:
     detached = {block.data for block in context if block.kind == ASYNC_TOOL_CALL_KIND}
     found: list[ToolResult] = []
-    for call in tool_calls_of(turn.content):
+    for call in tool_calls_of(content):
         queue = results.get(call.id)
         if queue:
             found.append(queue.popleft())
@@ -122,4 +126,4 @@ def _with_results(
             found.append(ToolResult(call.id, True, PENDING_RESULT))
         else:
             found.append(ToolResult(call.id, False, INTERRUPTED_RESULT))
-    return replace(turn, results=tuple(found))
+    return AssistantTurn(content, replayed, tuple(found))

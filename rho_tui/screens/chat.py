@@ -126,6 +126,7 @@ class ChatScreen(Screen[None]):
             id="composer",
         )
         self._status = StatusLine(initial_status(bench.launch), id="status")
+        self._transcript.companions = (self._activity.join_frame, self._status.join_frame)
         surface = Surface(
             self._transcript,
             self._pending,

@@ -28,7 +28,10 @@ class Folding:
         """Show an event as it happens."""
         self._reducer.fold(event)
         surface = self._screen.surface
-        surface.activity.activity = activity_after(event, surface.activity.activity)
+        before = surface.activity.activity
+        after = activity_after(event, before)
+        if after is not before:  # most events say nothing new, and a reactive is slow to find out
+            surface.activity.activity = after
         self._update_status(event)
         match event:
             case facts.ApprovalAsked() | facts.QuestionAsked():
@@ -61,4 +64,7 @@ class Folding:
         screen = self._screen
         model = screen.choice.model if screen.choice else ""
         status = screen.surface.status
-        status.facts = status_after(event, status.facts, screen.config.prices.get(model))
+        before = status.facts
+        after = status_after(event, before, screen.config.prices.get(model))
+        if after is not before:
+            status.facts = after

@@ -119,6 +119,12 @@ class ActivityLine(PaletteWidget):
         # else the next spinner frame shows it: a run of quick steps changes phase many times a
         # frame, and each repaint of this row makes Textual look at the whole screen
 
+    def join_frame(self) -> None:
+        """The screen is drawn anyway: move on with it; the own tick comes after a pause only."""
+        if self._timer is not None:
+            self._timer.reset()
+            self._advance()
+
     @property
     def ticking(self) -> bool:
         """Whether a timer runs."""

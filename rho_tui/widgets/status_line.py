@@ -51,6 +51,12 @@ class StatusLine(PaletteWidget):
             else:
                 self._draw()
 
+    def join_frame(self) -> None:
+        """The screen is drawn anyway: what waits for its turn joins if that is near."""
+        if self._timer is not None and monotonic() - self._drawn_at > CALM_SECONDS * 0.7:
+            self._timer.stop()
+            self._draw()
+
     def _draw(self) -> None:
         self._timer = None
         self._drawn_at = monotonic()

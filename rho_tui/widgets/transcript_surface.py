@@ -13,6 +13,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import var
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.theme import Theme
@@ -24,6 +25,7 @@ from rho_tui.transcript.rows import Row
 from rho_tui.widgets.transcript_index import Entry, EntryIndex
 from rho_tui.widgets.transcript_layouts import LayoutStore
 from rho_tui.widgets.transcript_painter import MARGIN, StripPainter
+from rho_tui.widgets.transcript_scrollbar import TranscriptScrollBar
 from rho_tui.widgets.transcript_selection import row_key, selected_text, span_in_row
 from rho_tui.widgets.transcript_viewport import Viewport
 
@@ -108,6 +110,15 @@ class TranscriptSurface(ScrollView, can_focus=False):
     @property
     def _view_size(self) -> Size:
         return self.scrollable_content_region.size
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scrollbar, made at first use as Textual makes its own."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = bar = TranscriptScrollBar()
+            bar.display = False
+            self.app._start_widget(self, bar)
+        return self._vertical_scrollbar
 
     # --- painting ---------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ both lean on internals of the pinned version, which tests hold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 from textual import events
@@ -63,6 +64,8 @@ class TranscriptView(TranscriptSurface):
         self._frame_ended = 0.0
         self._frame_cost = 0.0
         self._pressed = Offset(-1, -1)
+        self.companions: tuple[Callable[[], None], ...] = ()
+        """Called with each frame: a small repaint that joins it costs no update of its own."""
         self.frames = 0
         """Frames drawn for changed content so far."""
 
@@ -223,6 +226,8 @@ class TranscriptView(TranscriptSurface):
             self._collect(entry)
         self._advance()
         self._paint_changes()
+        for join in self.companions:
+            join()
         self.frames += 1
         self._frame_ended = monotonic()
         self._frame_cost = self._frame_ended - began
