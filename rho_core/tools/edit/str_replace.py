@@ -39,6 +39,7 @@ from rho_core.tools.files.mutation import (
 )
 from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
+from rho_core.tools.files.text import TextFile
 
 if TYPE_CHECKING:
     from rho_core.tools.edit.arguments import StrReplaceArguments
@@ -135,7 +136,7 @@ def propose_replacement(
         shown=shown,
         fixed=marks,
     )
-    edited = file.edited(result.text[marks:])
+    edited = TextFile(result.text[marks:], file.encoding)
     return Proposal(
         encoded(edited, shown),
         edited.view_text,

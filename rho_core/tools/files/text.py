@@ -98,11 +98,6 @@ class TextFile:
             self.encoding.codec
         )
 
-    def edited(self, text: str) -> TextFile:
-        """The file with another text, without a mark that was copied from a view's first row."""
-        is_copied = text.startswith(BOM) and not self.text.startswith(BOM)
-        return TextFile(text[1:] if self.encoding.mark and is_copied else text, self.encoding)
-
     @property
     def view_text(self) -> str:
         """The text as views show it: a mark belongs to the first line (3.13)."""

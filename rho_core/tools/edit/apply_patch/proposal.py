@@ -106,7 +106,7 @@ def _update(
     update = update_text(
         file.text, item.operation.chunks, source.shown, marked=bool(file.encoding.mark)
     )
-    edited = file.edited(update.text)
+    edited = TextFile(update.text, file.encoding)
     data, view = encoded(edited, source.shown), edited.view_text
     changes: tuple[FileChange, ...]
     if written is source:

@@ -11,6 +11,7 @@ from rho_core.tools.edit.apply_patch.document import Chunk, Row, RowKind
 from rho_core.tools.edit.apply_patch.seek import Found, LineIndex
 from rho_core.tools.edit.lines import Line, join_lines, split_any_lines
 from rho_core.tools.edit.nearest import describe_missing
+from rho_core.tools.files.text import BOM
 
 _GIT_RANGE = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)? @@")
 _MAX_LISTED = 20
@@ -51,7 +52,7 @@ def update_text(text: str, chunks: Sequence[Chunk], shown: str, *, marked: bool 
     for chunk in chunks:
         place = _place(chunk, index, at, lines, shown)
         rows += lines[at : place.start]
-        at = _put(place, lines, rows, focus)
+        at = _put(place, lines, rows, focus, marked=marked)
         if place.overlooked:
             notes.append(
                 f"note: in {shown}, the lines at {place.start + 1} matched except for "
@@ -62,7 +63,9 @@ def update_text(text: str, chunks: Sequence[Chunk], shown: str, *, marked: bool 
     return Update(join_lines(rows, text), tuple(shown_lines), tuple(notes))
 
 
-def _put(place: _Place, lines: Sequence[Line], rows: list[Line], focus: list[int]) -> int:
+def _put(
+    place: _Place, lines: Sequence[Line], rows: list[Line], focus: list[int], *, marked: bool
+) -> int:
     """Append what the chunk leaves of its lines; the line of the file that comes after it."""
     at = place.start
     for row in place.rows:
@@ -74,7 +77,8 @@ def _put(place: _Place, lines: Sequence[Line], rows: list[Line], focus: list[int
                 at += 1
                 focus += [len(rows), len(rows) + 1]
             case RowKind.ADDED:
-                rows.append(Line(row.text))
+                is_copied = marked and not rows  # the mark, from a view's first row
+                rows.append(Line(row.text.removeprefix(BOM) if is_copied else row.text))
                 focus.append(len(rows))
     return at
 

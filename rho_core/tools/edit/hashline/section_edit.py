@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rho_core.errors import ToolError
 from rho_core.tools.edit.file_text import decoded, encoded
@@ -12,13 +12,19 @@ from rho_core.tools.edit.hashline.apply import (
     apply_operations,
     rebase,
 )
-from rho_core.tools.edit.hashline.document import Section, summary
+from rho_core.tools.edit.hashline.document import (
+    InsertBefore,
+    Operation,
+    Replace,
+    Section,
+    summary,
+)
 from rho_core.tools.files.diff import FileDiff, diff_texts
 from rho_core.tools.files.group_mutation import Target
 from rho_core.tools.files.ledger import FileLedger
 from rho_core.tools.files.mutation import FileSnapshot
 from rho_core.tools.files.numbered import content_lines, snapshot_view
-from rho_core.tools.files.text import TextFile
+from rho_core.tools.files.text import BOM, TextFile
 from rho_core.tools.files.transaction import FileChange
 from rho_core.tools.files.view_header import file_tag, tagged_header
 
@@ -68,6 +74,8 @@ def edit_section(
     shown = target.shown
     file, before = decoded(current, shown), decoded(base, shown)
     operations = section.operations
+    if file.encoding.mark:
+        operations = tuple(map(_without_mark, operations))
     try:
         _require_tag(section, before)
         if not ledger.is_fresh(target.resolved.path, current.digest):
@@ -80,7 +88,7 @@ def edit_section(
         applied = apply_operations(file.text, operations)
     except EditRefused as error:
         raise refused(section, shown, file, str(error)) from None
-    edited = file.edited(applied.text)
+    edited = TextFile(applied.text, file.encoding)
     change = FileChange(target.resolved.path, shown, current.data, encoded(edited, shown))
     diff = diff_texts(shown, file.view_text, edited.view_text)
     return SectionEdit(section, change, diff, edited.view_text, applied)
@@ -104,3 +112,12 @@ def _require_tag(section: Section, file: TextFile) -> None:
             f"tag mismatch: the edit was made for #{section.tag}, but the file is #{live} now, so "
             "its line numbers may mean other lines"
         )
+
+
+def _without_mark(operation: Operation) -> Operation:
+    """What comes to stand first may repeat the mark that views show there; it is no text."""
+    match operation:
+        case Replace(start=1, rows=(first, *others)) | InsertBefore(line=1, rows=(first, *others)):
+            return replace(operation, rows=(first.removeprefix(BOM), *others))
+        case _:
+            return operation
