@@ -35,6 +35,7 @@ from rho_tui.widgets.composer import Composer
 from rho_tui.widgets.pending_input import PendingInputPanel
 from rho_tui.widgets.prompt_dock import PromptDock
 from rho_tui.widgets.prompt_history import PromptHistory
+from rho_tui.widgets.screen_height import follow_screen_height
 from rho_tui.widgets.status_line import StatusLine
 from rho_tui.widgets.transcript_view import TranscriptView
 from rho_tui.widgets.typing_guard import TypingGuard
@@ -50,6 +51,9 @@ QUIT_SECONDS = 2.0
 
 BRANCH_SECONDS = 1.0
 """How often, at most, the branch is read again while tools run."""
+
+_ROOMY_ROWS = 18
+"""From this height on, an approval and everything around it fit."""
 
 _ATTENTION = {"nothing": "none", "approval": "approval", "input": "input"}
 
@@ -85,6 +89,8 @@ class ChatScreen(Screen[None]):
 
     DEFAULT_CSS = """
     ChatScreen { layout: vertical; overflow: hidden; background: $background; }
+    ChatScreen.-prompt-only Divider, ChatScreen.-prompt-only ActivityLine,
+    ChatScreen.-prompt-only StatusLine { display: none; }
     """
 
     def __init__(
@@ -163,6 +169,7 @@ class ChatScreen(Screen[None]):
         self.composer.ready = False
         self.composer.reasoning = launch.config.model.reasoning
         self.presenter.begin()
+        follow_screen_height(self, self._fit)
         self.composer.focus()
         if self._typed:
             self.composer.put_typed(self._typed, entered=self._entered)
@@ -260,10 +267,15 @@ class ChatScreen(Screen[None]):
     @on(PromptDock.Changed)
     def _dock_changed(self, message: PromptDock.Changed) -> None:
         self.composer.hold_submission = message.wanted != "nothing"
+        self._fit(self.app.size.height)
         self.presenter.show_pending()
         self._activity.attention = _ATTENTION[message.wanted]  # type: ignore[assignment] # its keys
         if message.wanted == "nothing" and self.is_current:
             self.composer.focus()
+
+    def _fit(self, rows: int) -> None:
+        """In a low terminal a prompt gets the rows of what only informs."""
+        self.set_class(rows < _ROOMY_ROWS and self._dock.wanted != "nothing", "-prompt-only")
 
     @on(TranscriptView.FollowChanged)
     def _follow_changed(self, message: TranscriptView.FollowChanged) -> None:

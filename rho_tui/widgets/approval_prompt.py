@@ -78,6 +78,7 @@ class ApprovalPrompt(Widget, can_focus=True):
     ApprovalPrompt .approval--choices { max-height: 4; }
     ApprovalPrompt LineInput { display: none; }
     ApprovalPrompt.-feedback LineInput { display: block; }
+    ApprovalPrompt.-feedback .approval--choices { max-height: 1; }
     """
 
     waiting: var[int] = var(0, init=False)

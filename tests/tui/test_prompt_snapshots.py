@@ -50,8 +50,12 @@ class TestApproval:
         provider = model(calls(("bash", {"command": scripts.COMMAND, "timeout_seconds": 60})))
         assert picture(play, provider=provider)
 
-    def test_feedback(self, picture: Picture) -> None:
-        """Deny with feedback: a line to write in, which the model will read."""
+    @looks((NORMAL, DARK), (NARROW, DARK))
+    def test_feedback(self, picture: Picture, size: tuple[int, int], theme: str) -> None:
+        """Deny with feedback: a line to write in, which the model will read.
+
+        In a low terminal it takes the place of what only informs.
+        """
 
         async def play(scene: Scene) -> None:
             await scene.open()
@@ -62,7 +66,7 @@ class TestApproval:
             await scene.shows("use make")
 
         provider = model(calls(("bash", {"command": "python3 receipt.py"})))
-        assert picture(play, provider=provider)
+        assert picture(play, size=size, theme=theme, provider=provider)
 
 
 class TestQuestions:
