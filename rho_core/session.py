@@ -32,6 +32,7 @@ from rho_core.running.inspection import diagnose
 from rho_core.running.lifecycle import Lifecycle
 from rho_core.running.session_core import SessionCore, SessionState
 from rho_core.running.worker import work
+from rho_core.tooling.contract import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +248,20 @@ class Session:
         """Use another provider from now on; says what of the history it will not see (B22)."""
         self._reconfigure(provider=provider)
         return report_message_omissions(self._core.history, provider.identity)
+
+    def replace_tool(self, name: str, tool: Tool) -> Tool | None:
+        """Let `tool` take the place of the one named `name` in later runs; returns that one (1.5).
+
+        None, and nothing changed, when the session has no tool of that name. The system prompt
+        stays, and the model is told nothing: that is for the host, as `append_message` or with
+        its next prompt. Raises `InvalidConfiguration` when another tool has the new name already.
+        """
+        self._core.ensure_idle()
+        configuration = self._core.configuration
+        replaced = configuration.tools.get(name)
+        if replaced is not None:
+            self._core.configuration = configuration.with_tool(name, tool)
+        return replaced
 
     async def compact(self) -> CompactionOutcome:
         """Compact the committed history now (B26–B29).

@@ -94,5 +94,7 @@ def tool_result(call: ToolCall, completion: ToolCompletion) -> ToolResult:
             return ToolResult(call.id, ok=True, content=output.content)
         case ToolFailed(message=message):
             return ToolResult(call.id, ok=False, content=message)
-        case ToolUnavailable():
-            return ToolResult(call.id, ok=False, content=f"tool '{call.name}' is unavailable")
+        case ToolUnavailable(instead=instead):
+            hint = f"; use '{instead}'" if instead else ""
+            content = f"tool '{call.name}' is unavailable{hint}"
+            return ToolResult(call.id, ok=False, content=content)

@@ -16,7 +16,7 @@ from rho_core.ids import SessionId
 from rho_core.providers.contract import ModelProvider, ServiceTier, ToolSpec
 from rho_core.reasoning import ReasoningLevel
 from rho_core.tooling.contract import Tool
-from rho_core.tooling.registry import advertised
+from rho_core.tooling.registry import advertised, with_replaced
 from rho_core.usage_recording import UsageRecording
 
 
@@ -47,6 +47,14 @@ class RuntimeConfiguration:
     def specs(self) -> tuple[ToolSpec, ...]:
         """The advertised specifications, sorted by name (C51)."""
         return advertised(self.tools)
+
+    def with_tool(self, name: str, tool: Tool) -> RuntimeConfiguration:
+        """A copy with `tool` in the place of the one named `name`. Raises as `registry` does."""
+        return replace(
+            self,
+            tools=with_replaced(self.tools, name, tool),
+            publish_live_history=self.publish_live_history or tool.reads_live_history,
+        )
 
     def with_compaction(
         self, compactor: Compactor | None, policy: CompactionPolicy | None

@@ -34,6 +34,7 @@ from rho_core.tooling.environment import ToolEnvironment, end_tasks, end_tasks_g
 from rho_core.tooling.execution import authorize_plan, execute_plan, prepare_call
 from rho_core.tooling.host_inputs import HostInputBoard
 from rho_core.tooling.planner import plan_dependencies
+from rho_core.tooling.registry import stand_in
 from rho_core.tooling.values import (
     ToolCompletion,
     ToolFailed,
@@ -151,7 +152,8 @@ class ToolBatch:
         """Start, authorize or execute a call if it is its turn (D22–D25)."""
         match slot.stage:
             case CallStage.WAITING if slot.tool is None:
-                await self._finish(slot, ToolUnavailable())
+                instead = stand_in(self._env.tools, slot.call.name)
+                await self._finish(slot, ToolUnavailable(instead))
             case CallStage.WAITING if slot.failure is not None:
                 await self._start(slot, ToolMetadata())
                 await self._finish(slot, failed(slot.failure))

@@ -261,6 +261,9 @@ class Tool(ABC):
     #: Whether the tool reads the history of the turn in flight (A26).
     reads_live_history: bool = False
     execution_mode: ToolExecutionMode = ToolExecutionMode.SYNC
+    #: Names of other tools whose work this one does. A model that calls one of them while it is
+    #: not registered, as after `Session.replace_tool`, is told to call this one (D22).
+    stands_for: tuple[str, ...] = ()
 
     @cached_property
     def name(self) -> str:

@@ -26,6 +26,19 @@ def registry(tools: Iterable[Tool]) -> dict[str, Tool]:
     return named
 
 
+def with_replaced(tools: Mapping[str, Tool], name: str, tool: Tool) -> dict[str, Tool]:
+    """A registry in which `tool` has the place of the one named `name`, which is there (1.5).
+
+    Raises `InvalidConfiguration` when another tool has the new name already.
+    """
+    return registry(tool if known == name else present for known, present in tools.items())
+
+
+def stand_in(tools: Mapping[str, Tool], name: str) -> str:
+    """The name of the registered tool that does the work of a missing one; empty: there is none."""
+    return next((known for known, tool in tools.items() if name in tool.stands_for), "")
+
+
 def advertised(tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:
     """The specifications of a registry, sorted by name (C51).
 

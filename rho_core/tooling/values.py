@@ -103,7 +103,12 @@ class ToolFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolUnavailable:
-    """No tool of that name is registered; the call never started."""
+    """No tool of that name is registered; the call never started.
+
+    `instead` names the registered tool that does its work, if there is one (`Tool.stands_for`).
+    """
+
+    instead: str = ""
 
 
 ToolCompletion: TypeAlias = ToolSucceeded | ToolFailed | ToolUnavailable

@@ -57,6 +57,7 @@ class StrReplaceTool(Tool):
     """Replaces exact text. The plan's metadata already holds the diff."""
 
     name = "str_replace"
+    stands_for = ("edit", "apply_patch")
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings

@@ -105,8 +105,8 @@ def encode_completion(completion: ToolCompletion) -> Json:
         case ToolFailed(kind=kind, message=message, metadata=metadata):
             members = {"message": message, "metadata": encode_metadata(metadata)}
             return {"kind": "failed", "error": kind.value, **without_defaults(members)}
-        case ToolUnavailable():
-            return {"kind": "unavailable"}
+        case ToolUnavailable(instead=instead):
+            return {"kind": "unavailable", **without_defaults({"instead": instead})}
 
 
 def decode_completion(value: Fields) -> ToolCompletion:
@@ -123,7 +123,7 @@ def decode_completion(value: Fields) -> ToolCompletion:
                 decode_metadata(value.object("metadata")),
             )
         case "unavailable":
-            return ToolUnavailable()
+            return ToolUnavailable(value.text("instead", ""))
         case kind:
             raise RecordError(f"unknown completion {kind!r}")
 

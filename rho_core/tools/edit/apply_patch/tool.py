@@ -67,6 +67,7 @@ class ApplyPatchTool(Tool):
     """Applies patches. The plan's metadata already holds the diff of all files."""
 
     name = "apply_patch"
+    stands_for = ("edit", "str_replace")
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings

@@ -67,6 +67,7 @@ class EditTool(Tool):
     """Edits lines of one or more files. The plan's metadata already holds the diff."""
 
     name = "edit"
+    stands_for = ("str_replace", "apply_patch")
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
