@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from rho_tui.host.config import Config, ConfigError, check_base_url
+from rho_tui.host.config import Config, ConfigError, check_base_url, with_overrides
 from rho_tui.host.credentials import CredentialStore
 
 if TYPE_CHECKING:
@@ -98,6 +98,38 @@ def resolve_provider(
         return _resolve_custom(name, config, environ, credentials)
     known = ", ".join([*VENDORS, DEMO, *config.providers.custom])
     raise ConfigError(f"unknown provider {name!r}; known providers are {known}")
+
+
+def resolve_model(
+    reference: str,
+    current: ProviderChoice,
+    config: Config,
+    environ: Mapping[str, str],
+    credentials: CredentialStore,
+) -> ProviderChoice | NotConfigured:
+    """What `/model REFERENCE` means: `provider/model`, or a model of the provider in use (9.6).
+
+    Only the name of a provider counts as one: other slashes belong to the id of a model, as many
+    servers have them. Without a model it is the provider's default. May block on the key store.
+    Raises `ConfigError` for a bad address.
+    """
+    provider, slash, model = reference.partition("/")
+    known = {*VENDORS, DEMO, *config.providers.custom}
+    if slash and provider in known and provider != current.name:
+        other = with_overrides(config, provider=provider, model=model or None)
+        found = resolve_provider(other, environ, credentials)
+        if isinstance(found, NotConfigured):
+            hint = f"(for a model of {current.label} write {current.name}/{reference})"
+            return NotConfigured(f"{found.reason} {hint}")
+        return found
+    id = model if slash and provider == current.name else reference
+    return current if not id or current.name == DEMO else with_model(current, id)
+
+
+def with_model(choice: ProviderChoice, model: str) -> ProviderChoice:
+    """Another model of the same provider."""
+    window = context_window_of(model) if choice.name in VENDORS else choice.context_window
+    return replace(choice, model=model, context_window=window)
 
 
 def demo_choice() -> ProviderChoice:

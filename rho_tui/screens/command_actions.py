@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rho_core.errors import RhoError
 from rho_core.reasoning import ReasoningLevel
-from rho_tui.host.catalogue import DEMO, VENDORS, ProviderChoice, context_window_of
+from rho_tui.host.catalogue import (
+    DEMO,
+    NotConfigured,
+    ProviderChoice,
+    resolve_model,
+    with_model,
+)
+from rho_tui.host.config import ConfigError
+from rho_tui.host.credentials import CredentialError
 from rho_tui.host.facts import Severity
 from rho_tui.host.model_list import ModelListError, list_models
 from rho_tui.host.permissions import PermissionMode
@@ -24,6 +31,7 @@ from rho_tui.screens.picker import Picker, PickerItem
 if TYPE_CHECKING:
     from rho_tui.screens.chat_host import ChatHost
 
+_ONLY_THE_DEMO = "the demo is the only model here; /login sets up another provider"
 _MODE_DETAILS = {
     PermissionMode.SUPERVISED: "ask before every write and command",
     PermissionMode.ALLOW_EDITS: "write in the workspace without asking; ask before commands",
@@ -54,16 +62,14 @@ async def pick_session(screen: ChatHost, args: str) -> SessionSummary | None:
 
 
 async def choose_model(screen: ChatHost, args: str) -> None:
-    """`/model`: another model of the provider, by name or from its list."""
+    """`/model`: another model, by name (of any provider) or from the list of the one in use."""
     conversation, choice = screen.control.conversation, screen.bench.choice
     if conversation is None or choice is None:
         screen.say("no provider is connected yet; /login sets one up", Severity.WARNING)
         return
-    model = args or await _pick_model(screen, choice)
-    if not model or model == choice.model:
+    changed = await (_named_model(screen, args, choice) if args else _pick_model(screen, choice))
+    if changed is None or (changed.name, changed.model) == (choice.name, choice.model):
         return
-    window = choice.context_window if choice.name not in VENDORS else context_window_of(model)
-    changed = replace(choice, model=model, context_window=window)
     try:
         screen.bench.switch_model(conversation, changed)
     except RhoError as error:
@@ -72,9 +78,33 @@ async def choose_model(screen: ChatHost, args: str) -> None:
     screen.presenter.provider(changed)
 
 
-async def _pick_model(screen: ChatHost, choice: ProviderChoice) -> str | None:
+async def _named_model(
+    screen: ChatHost, reference: str, choice: ProviderChoice
+) -> ProviderChoice | None:
+    launch = screen.bench.launch
+    try:
+        found = await asyncio.to_thread(
+            resolve_model,
+            reference,
+            choice,
+            launch.config,
+            launch.environ,
+            screen.bench.credentials,
+        )
+    except (ConfigError, CredentialError) as error:
+        screen.say(str(error), Severity.ERROR)
+        return None
+    if isinstance(found, NotConfigured):
+        screen.say(found.reason, Severity.WARNING)
+        return None
+    if found is choice and choice.name == DEMO:
+        screen.say(_ONLY_THE_DEMO)
+    return found
+
+
+async def _pick_model(screen: ChatHost, choice: ProviderChoice) -> ProviderChoice | None:
     if choice.name == DEMO:
-        screen.say("the demo is the only model here; /login sets up another provider")
+        screen.say(_ONLY_THE_DEMO)
         return None
     try:
         models = await list_models(
@@ -88,7 +118,8 @@ async def _pick_model(screen: ChatHost, choice: ProviderChoice) -> str | None:
     items = [PickerItem(name, name, "now" if name == choice.model else "") for name in models]
     selected = models.index(choice.model) if choice.model in models else 0
     picker = Picker(f"Models of {choice.label}", items, selected=selected)
-    return await screen.app.push_screen_wait(picker)
+    model = await screen.app.push_screen_wait(picker)
+    return None if model is None else with_model(choice, model)
 
 
 async def choose_mode(screen: ChatHost, args: str) -> None:

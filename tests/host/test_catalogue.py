@@ -11,7 +11,10 @@ from rho_tui.host.catalogue import (
     ProviderChoice,
     context_window_of,
     credential_env_vars,
+    demo_choice,
+    resolve_model,
     resolve_provider,
+    with_model,
 )
 from rho_tui.host.config import (
     Config,
@@ -104,3 +107,50 @@ def test_a_broken_key_file_is_never_overwritten(store: FileKeyStore) -> None:
     with pytest.raises(CredentialError, match="cannot be read"):
         store.set("openai", "a")
     assert Path(store.label).read_text() == "not [ toml"
+
+
+LOCAL = CustomProviderConfig("http://127.0.0.1:9/v1", model="qwen", context_window=7)
+WITH_LOCAL = Config(providers=ProvidersConfig(custom={"local": LOCAL}))
+OPENAI = ProviderChoice("openai", "OpenAI", "chat", "gpt-5.5", "http://x/v1", "k", 400_000)
+
+
+@pytest.mark.clause("APP9.6")
+@pytest.mark.parametrize(
+    ("reference", "name", "model", "window"),
+    [
+        ("gpt-4o", "openai", "gpt-4o", 128_000),
+        ("openai/o3", "openai", "o3", 200_000),
+        ("openai/", "openai", "gpt-5.5", 400_000),
+        ("meta/llama-4", "openai", "meta/llama-4", None),  # no provider of that name
+        ("anthropic/claude-x", "anthropic", "claude-x", 200_000),
+        ("anthropic/", "anthropic", "claude-sonnet-5", 200_000),
+        ("local/", "local", "qwen", 7),
+        ("local/a/b", "local", "a/b", 7),
+        ("demo/", "demo", "rules", None),
+    ],
+)
+def test_a_model_is_named_alone_or_with_its_provider(
+    store: FileKeyStore, reference: str, name: str, model: str, window: int | None
+) -> None:
+    environ = {"ANTHROPIC_API_KEY": "sk-a"}
+    found = resolve_model(reference, OPENAI, WITH_LOCAL, environ, store)
+    assert isinstance(found, ProviderChoice)
+    assert (found.name, found.model, found.context_window) == (name, model, window)
+    assert (found.api_key == OPENAI.api_key) is (name == "openai")
+
+
+@pytest.mark.clause("APP9.6")
+def test_a_provider_without_a_key_says_what_to_do_and_how_to_name_a_model_of_this_one(
+    store: FileKeyStore,
+) -> None:
+    found = resolve_model("anthropic/claude-x", OPENAI, WITH_LOCAL, {}, store)
+    assert isinstance(found, NotConfigured)
+    assert "ANTHROPIC_API_KEY" in found.reason
+    assert "openai/anthropic/claude-x" in found.reason
+    own = resolve_model("openai/anthropic/claude-x", OPENAI, WITH_LOCAL, {}, store)
+    assert own == with_model(OPENAI, "anthropic/claude-x")
+
+
+def test_the_demo_has_one_model(store: FileKeyStore) -> None:
+    for reference in ("gpt-5.5", "demo/other", "demo/"):
+        assert resolve_model(reference, demo_choice(), Config(), {}, store) == demo_choice()
