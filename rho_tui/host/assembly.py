@@ -13,7 +13,7 @@ from rho_core.providers.contract import ModelProvider
 from rho_core.reasoning import ReasoningLevel
 from rho_core.runtime import Rho
 from rho_core.tooling.contract import Tool
-from rho_core.tools.file_tools import EditFormat, file_tools
+from rho_core.tools.file_tools import FileTools
 from rho_core.tools.files.ledger import FileLedger
 from rho_core.tools.files.recovery import recover_interrupted
 from rho_core.tools.process.manager import ProcessManager
@@ -78,9 +78,9 @@ def assemble(
         readable=[launch.paths.state_dir / "output"],
     )
     process_tool = _process_tool(launch, processes)
-    edit_format = edit_format_for(launch.config.behavior.edit_tool)
     undone = _undo_interrupted(launch.paths.state_dir / "recovery")
-    tools = _tools(launch, supervisor, process_tool, edit_format, interactive=interactive)
+    files = _file_tools(launch, choice)
+    tools = _tools(launch, supervisor, process_tool, files, interactive=interactive)
     instructions = discover_instructions(workspace, policy, user_dir=launch.paths.config_dir)
     skills = discover_skills(workspace)
     prompt = build_prompt(
@@ -116,6 +116,7 @@ def assemble(
         approvals=approvals,
         policy=policy,
         take_notice=process_tool.take_notice,
+        files=files,
         # argument models and their schemas: they take a while, and nobody may ever send
         load=lambda: [tool.spec() for tool in tools],
     )
@@ -156,26 +157,32 @@ def _process_tool(launch: Launch, processes: ProcessManager) -> ProcessTool:
     )
 
 
+def _file_tools(launch: Launch, choice: ProviderChoice) -> FileTools:
+    """The conversation's file tools; what it has read and written is its own affair."""
+    setting = launch.config.behavior.edit_tool
+    return FileTools(
+        FileLedger(),
+        max_output_bytes=launch.config.output.max_output_bytes,
+        recovery_dir=launch.paths.state_dir / "recovery",
+        edit_format=edit_format_for(setting, choice.name, choice.wire),
+    )
+
+
 def _tools(
     launch: Launch,
     supervisor: ShellSupervisor,
     process: ProcessTool,
-    edit_format: EditFormat,
+    files: FileTools,
     *,
     interactive: bool,
 ) -> list[Tool]:
-    """The tools of one conversation; what it has read and written is its own affair."""
+    """The tools of one conversation."""
     limit = launch.config.output.max_output_bytes
     state = launch.paths.state_dir
     environment = ProcessEnvironment.inherit_except(credential_env_vars(launch.config))
     tools: list[Tool] = [
-        *file_tools(
-            FileLedger(),
-            max_output_bytes=limit,
-            recovery_dir=state / "recovery",
-            edit_format=edit_format,
-        ),
-        GrepTool(max_output_bytes=limit, ripgrep=find_ripgrep(), header=edit_format.header),
+        *files.tools,
+        GrepTool(max_output_bytes=limit, ripgrep=find_ripgrep(), header=files.header),
         GlobTool(max_output_bytes=limit),
         BashTool(
             supervisor=supervisor,

@@ -82,7 +82,7 @@ class BehaviorConfig:
     credential_store: Literal["os", "file"] = "os"
     #: tell the terminal when Rho waits for you or has finished while you look elsewhere
     notify: Literal["bell", "osc9", "off"] = "bell"
-    #: how the model writes edits; auto is the format every model knows
+    #: how the model writes edits; auto is what the models of the provider know best (APP6.8)
     edit_tool: EditToolName = "auto"
 
 
@@ -273,12 +273,20 @@ def _validate(data: Mapping[str, Any], path: Path) -> Config:
 
     try:
         # strict dataclasses accept tables only from JSON; TOML dates become (refused) strings
-        config = TypeAdapter(Config).validate_json(json.dumps(data, default=str))
+        config = TypeAdapter(Config).validate_json(json.dumps(_tidied(data), default=str))
     except ValidationError as error:
         lines = [_describe(fault) for fault in error.errors(include_url=False)]
         raise ConfigError(f"{path}: " + "; ".join(lines)) from None
     _check_ranges(config, path)
     return config
+
+
+def _tidied(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The data with `behavior.edit_tool` trimmed and in lower case (T1.4)."""
+    behavior = data.get("behavior")
+    if not isinstance(behavior, dict) or not isinstance(behavior.get("edit_tool"), str):
+        return data
+    return {**data, "behavior": {**behavior, "edit_tool": behavior["edit_tool"].strip().lower()}}
 
 
 def _describe(fault: Mapping[str, Any]) -> str:

@@ -26,12 +26,14 @@ from rho_core.reasoning import ReasoningLevel
 from rho_core.running.commands import RetractionOutcome
 from rho_core.runtime import Rho
 from rho_core.session import Session, SessionOptions
+from rho_core.tools.file_tools import EditFormat
 from rho_tui.host import facts
 from rho_tui.host.approval_desk import ApprovalDesk, Proposal
-from rho_tui.host.background import with_notice
 from rho_tui.host.conversation_options import ConversationOptions, SessionReadOnly
+from rho_tui.host.edit_tool import ConversationEditTool
 from rho_tui.host.facts import ConversationEvent, Severity
 from rho_tui.host.permissions import PermissionMode
+from rho_tui.host.prompt_news import PromptNews
 from rho_tui.host.recording import OpenedSession, SessionRecording, open_stored
 from rho_tui.host.replay import prompt_accepted, replay, setting_changed
 from rho_tui.host.sequencer import Sequencer
@@ -62,7 +64,11 @@ class Conversation:
         self._session = session
         self._recording = recording
         self._policy = options.policy
-        self._take_notice = options.take_notice
+        self._edit_tool: ConversationEditTool | None = None
+        if options.files is not None:
+            stored = opened.stored if opened is not None else None
+            self._edit_tool = ConversationEditTool(options.files, stored)
+        self._news = PromptNews(options.take_notice, self._edit_tool)
         self._load = options.load
         self._opened = opened
         self._turn: Turn | None = None
@@ -89,8 +95,7 @@ class Conversation:
         id = SessionId()
         session = await rho.session(SessionOptions(id=id, prompt_cache_key=str(id)))
         session.record_turns()
-        provider = session.snapshot().provider
-        recording = SessionRecording.new(options.folder, id, options.cwd, options.version, provider)
+        recording = SessionRecording.new(options, id, session.snapshot().provider)
         conversation = cls(session, recording, options)
         first = facts.SessionOpened(id, options.cwd, recording.created)
         conversation._post(events=[first])
@@ -121,7 +126,10 @@ class Conversation:
         recording = SessionRecording.resumed(opened)
         if stored.interrupted:
             recording.close_interrupted_turn(session.snapshot())
-        return cls(session, recording, options, opened)
+        conversation = cls(session, recording, options, opened)
+        if not conversation.read_only:
+            conversation._show_edit_tool()
+        return conversation
 
     def replay(self) -> Iterator[ConversationEvent]:
         """The events that draw a resumed session's past, `SessionOpened` first."""
@@ -242,14 +250,20 @@ class Conversation:
 
     # -- settings and remarks ---------------------------------------------------------------
 
-    def set_provider(self, provider: ModelProvider) -> HandoffReport:
+    def set_provider(
+        self, provider: ModelProvider, edit_format: EditFormat | None = None
+    ) -> HandoffReport:
         """Use another model from the next turn on; says what it will not see (B22).
 
-        Raises `SessionBusy`.
+        `edit_format` is how that model edits; if it is another one, the user is told at once and
+        the model with the next prompt (T1.5). Raises `SessionBusy`.
         """
         self._ensure_idle()
         report = self._session.replace_provider(provider)
         self._setting(r.Setting.MODEL, str(provider.identity))
+        if edit_format is not None and self._edit_tool is not None:
+            self._edit_tool.switch(self._session, edit_format)
+            self._show_edit_tool()
         return report
 
     def set_reasoning(self, level: ReasoningLevel) -> None:
@@ -332,12 +346,12 @@ class Conversation:
     # -- inside the sequencer ---------------------------------------------------------------
 
     async def _begin(self, prompt: UserInput) -> tuple[None, list[ConversationEvent]]:
-        news = self._take_notice() if self._take_notice is not None else None
+        news = await self._news.take(self._session.history)
+        prompt = news.before(prompt)
         shown: list[ConversationEvent] = []
-        if news is not None:
-            prompt = with_notice(prompt, news)
-            self._recording.stage(r.NoticeShown(news.summary))
-            shown.append(facts.Notice(news.summary))
+        if news.processes is not None:
+            self._recording.stage(r.NoticeShown(news.processes.summary))
+            shown.append(facts.Notice(news.processes.summary))
         message = prompt.message()
         try:
             self._recording.begin(message)
@@ -346,9 +360,9 @@ class Conversation:
             trouble, _ = await asyncio.gather(self._recording.flush(), self.warm_up())
             self._turn = Turn(self._session, self._session.start(prompt), self._recording)
         except BaseException:
-            if news is not None:
-                news.restore()  # it did not arrive: tell it with the next prompt
+            news.restore()
             raise
+        self._news.told()
         self._sequencer.watch(self._turn.run)
         return None, [*([trouble] if trouble else []), *shown, prompt_accepted(message)]
 
@@ -377,6 +391,11 @@ class Conversation:
     def _ensure_idle(self) -> None:
         if self.is_running:
             raise SessionBusy
+
+    def _show_edit_tool(self) -> None:
+        name = self._edit_tool.take_change() if self._edit_tool is not None else None
+        if name is not None:
+            self._setting(r.Setting.EDIT_TOOL, name)
 
     def _setting(self, setting: r.Setting, value: str) -> None:
         self._post(r.SettingChanged(setting, value), [setting_changed(setting, value)])

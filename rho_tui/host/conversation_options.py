@@ -12,6 +12,7 @@ from rho_tui.host.approvals import InteractiveApprovals
 from rho_tui.host.permissions import ModePolicy
 
 if TYPE_CHECKING:
+    from rho_core.tools.file_tools import FileTools
     from rho_core.tools.process.notice import ProcessNotice
 
 
@@ -30,6 +31,7 @@ class ConversationOptions:
         approvals: The handler that the runtime was built with, if a person answers approvals.
         policy: The policy that the runtime was built with, if its mode can be changed.
         take_notice: Gives what is to be told of background processes that ended unseen.
+        files: The file tools that the runtime was built with, if their edit format can change.
         load: Loads what turns need and an open conversation does not. Called in a thread.
     """
 
@@ -39,4 +41,5 @@ class ConversationOptions:
     approvals: InteractiveApprovals | None = None
     policy: ModePolicy | None = None
     take_notice: Callable[[], ProcessNotice | None] | None = None
+    files: FileTools | None = None
     load: Callable[[], object] | None = None

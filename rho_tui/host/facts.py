@@ -213,6 +213,13 @@ class PermissionModeChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class EditToolChanged:
+    """Later turns change files with the tool of this name (T1.5)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryReset:
     """The model's history starts afresh; what was shown stays in the file."""
 
@@ -269,6 +276,7 @@ HostFact: TypeAlias = (
     | ModelChanged
     | ReasoningChanged
     | PermissionModeChanged
+    | EditToolChanged
     | HistoryReset
     | UsageTotals
     | TurnEnded

@@ -11,6 +11,7 @@ from rho_core.history.messages import ModelIdentity, UserMessage, text_of
 from rho_core.history.snapshot import SessionSnapshot
 from rho_core.ids import SessionId
 from rho_core.usage import ModelUsage
+from rho_tui.host.conversation_options import ConversationOptions
 from rho_tui.host.facts import Notice, TurnEndKind
 from rho_tui.host.sessions.file import SessionFile, file_name
 from rho_tui.host.sessions.journal import HistoryJournal
@@ -81,14 +82,18 @@ class SessionRecording:
 
     @classmethod
     def new(
-        cls, folder: Path | None, id: SessionId, cwd: str, version: str, provider: ModelIdentity
+        cls,
+        options: ConversationOptions,
+        id: SessionId,
+        provider: ModelIdentity,
     ) -> SessionRecording:
-        """A recording of a new session in `folder`; None: nothing is ever written."""
-        created = time.time()
+        """A recording of a new session; without a folder nothing is ever written."""
+        created, folder = time.time(), options.folder
+        edit_tool = options.files.edit_tool.name if options.files is not None else ""
         file = None if folder is None else SessionFile(folder / file_name(id, created))
 
         def begin(prompt: str) -> Header:
-            return Header(id, created, cwd, version, provider, prompt)
+            return Header(id, created, options.cwd, options.version, provider, prompt, edit_tool)
 
         recording = cls(SessionWriter(file), begin=begin)
         recording.created = created

@@ -35,8 +35,8 @@ from rho_core.json_values import canonical_json
 from rho_core.tooling.execution import interrupted
 from rho_core.tooling.values import ToolProgress
 from rho_tui.host import facts
-from rho_tui.host.background import without_notice
 from rho_tui.host.facts import ConversationEvent
+from rho_tui.host.prompt_news import without_news
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.recovery import StoredSession
 
@@ -66,7 +66,7 @@ def attachment_labels(content: tuple[ContentBlock, ...]) -> tuple[str, ...]:
 
 def prompt_accepted(message: UserMessage) -> facts.PromptAccepted:
     """How a prompt is shown."""
-    content = without_notice(message.content)
+    content = without_news(message.content)
     return facts.PromptAccepted(text_of(content), attachment_labels(content))
 
 
@@ -261,3 +261,5 @@ def setting_changed(setting: r.Setting, value: str) -> ConversationEvent:
             return facts.ReasoningChanged(value)
         case r.Setting.PERMISSION_MODE:
             return facts.PermissionModeChanged(value)
+        case r.Setting.EDIT_TOOL:
+            return facts.EditToolChanged(value)

@@ -130,11 +130,13 @@ class Workbench:
             await self._providers[-1].warm_up()
 
     def switch_model(self, conversation: Conversation, choice: ProviderChoice) -> None:
-        """Use another model from the next turn on. Raises `SessionBusy`."""
+        """Use another model, of any provider, from the next turn on. Raises `SessionBusy`."""
         from rho_tui.host.assembly import compaction_for
+        from rho_tui.host.edit_format import edit_format_for
 
         provider = self._make_provider(choice)
-        conversation.set_provider(provider)
+        setting = self.launch.config.behavior.edit_tool
+        conversation.set_provider(provider, edit_format_for(setting, choice.name, choice.wire))
         conversation.session.set_compaction(*compaction_for(provider, choice))
         self._providers.append(provider)
         self.choice = choice

@@ -112,6 +112,8 @@ class TranscriptReducer:
                 self._notice(f"reasoning: {level}")
             case facts.PermissionModeChanged(mode=mode):
                 self._notice(f"permission mode: {mode}")
+            case facts.EditToolChanged(name=name):
+                self._notice(f"edit tool: {name}")
             case facts.HistoryReset():
                 self._notice("the model's history was cleared")
             case facts.SessionOpened(read_only=True, holder_pid=pid):

@@ -44,6 +44,8 @@ class Bench:
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
         }
+        if "PYTHONPATH" in os.environ:  # the sources that this very process tests
+            self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 
     def close(self) -> None:
         """End what was started, children of Rho included."""

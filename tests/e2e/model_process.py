@@ -50,6 +50,11 @@ class SentRequest:
         return found
 
     @property
+    def tools(self) -> list[str]:
+        """Names of the advertised tools."""
+        return [tool.get("function", tool)["name"] for tool in self.body["tools"]]
+
+    @property
     def calls(self) -> list[str]:
         """Names of the called tools, in order."""
         found = []

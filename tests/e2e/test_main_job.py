@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rho_core.tools.files.view_header import file_tag
 from tests.e2e.bench import APPROVAL_ARMED, NARROW, WIDE, Bench, approve, ask, draft
 from tests.e2e.model_process import Wire
 from tests.servers import Call, Turn
@@ -17,6 +18,8 @@ COMMAND = (
 CHANGE = Call(
     "str_replace", {"path": "greet.py", "old_string": '"hallo "', "new_string": '"good day "'}
 )
+# what `auto` means on the Messages wire; on the other one it has to be chosen
+EXACT_TEXT = '[behavior]\nedit_tool = "str_replace"\n'
 JOB = [
     Turn(
         reasoning="First look, then change.",
@@ -39,6 +42,8 @@ JOB = [
 def test_a_prompt_leads_to_an_approved_change(
     bench: Bench, wire: Wire, size: tuple[int, int]
 ) -> None:
+    if wire == "chat":
+        bench.configure(EXACT_TEXT)
     file = bench.file("greet.py", SOURCE)
     model = bench.model(JOB, wire)
     terminal = bench.rho(size=size)
@@ -70,8 +75,40 @@ def test_a_prompt_leads_to_an_approved_change(
     assert len(model.requests) == 4
 
 
+@pytest.mark.clause("APP6.8", "T1.4", "T3.3", "T10.2", "T10.30")
+def test_without_configuration_chat_completions_edits_by_line_and_tag(bench: Bench) -> None:
+    file = bench.file("greet.py", SOURCE)
+    document = '[greet.py#{tag}]\nPUT 2:\n+    return "good day " + name'
+    model = bench.model(
+        [
+            Turn(calls=(Call("read_file", {"path": "greet.py"}),)),
+            Turn(calls=(Call("edit", {"input": document}),)),
+            Turn(text="The greeting is **changed**."),
+        ]
+    )
+    terminal = bench.rho()
+    ask(terminal, "make the greeting polite")
+    before = terminal.wait_for(
+        lambda text: "edit wants to write" in text and APPROVAL_ARMED in text
+    )
+    assert '-     return "hallo " + name' in before
+    assert '+     return "good day " + name' in before
+    assert file.read_text("utf-8") == SOURCE
+    terminal.send("1")
+    terminal.wait_for("The greeting is changed.")
+    assert file.read_text("utf-8") == SOURCE.replace("hallo", "good day")
+
+    assert {"edit", "str_replace", "apply_patch"} & set(model.request(0).tools) == {"edit"}
+    last = model.request(2)
+    assert last.calls == ["read_file", "edit"]
+    read, change = last.results
+    assert read.startswith(f"[greet.py#{file_tag(SOURCE)}]\n1:def greet(name):\n")
+    assert change.startswith("PUT 2: (1 → 1 line(s))\n[greet.py#")
+
+
 @pytest.mark.clause("APP3.20")
 def test_a_denial_with_feedback_reaches_the_model(bench: Bench) -> None:
+    bench.configure(EXACT_TEXT)
     file = bench.file("greet.py", SOURCE)
     model = bench.model([Turn(calls=(CHANGE,)), Turn(calls=(CHANGE,)), Turn(text="As you like.")])
     terminal = bench.rho()
@@ -90,6 +127,7 @@ def test_a_denial_with_feedback_reaches_the_model(bench: Bench) -> None:
 @pytest.mark.clause("APP3.20", "case:E4")
 def test_keys_typed_while_the_prompt_appears_do_not_answer_it(bench: Bench) -> None:
     """A person types on while the model works: digits, letters, and an Enter at the wrong time."""
+    bench.configure(EXACT_TEXT)
     file = bench.file("greet.py", SOURCE)
     model = bench.model([Turn(calls=(CHANGE,), first_delay=0.6), Turn(text="It is done.")])
     terminal = bench.rho()

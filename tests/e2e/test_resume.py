@@ -40,6 +40,7 @@ def session_file(bench: Bench) -> str:
 def test_a_resumed_session_looks_the_same_and_goes_on(
     bench: Bench, wire: Wire, by_id: bool
 ) -> None:
+    bench.configure('[behavior]\nedit_tool = "str_replace"\n')
     bench.file("a.txt", "old line\nother\n")
     turns = [
         Turn(reasoning="Think first.", text="I change it.", calls=(CHANGE,)),

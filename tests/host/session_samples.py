@@ -76,7 +76,9 @@ def form() -> HostInputRequest:
 
 
 RECORDS: tuple[r.Record, ...] = (
-    r.Header(SessionId("s-1"), 1764498000.25, "/home/x/\udcffproj", "0.1", MODEL, "hello\x00"),
+    r.Header(
+        SessionId("s-1"), 1764498000.25, "/home/x/\udcffproj", "0.1", MODEL, "hello\x00", "edit"
+    ),
     r.MessageAppended(SystemMessage("be good"), 0, r.MessageOrigin.SEED),
     r.MessageAppended(
         UserMessage((Text("a\u2028b\u0085c\x0cd\x1ce\x00"), Image("aGk=", "image/png"))),
@@ -117,6 +119,7 @@ RECORDS: tuple[r.Record, ...] = (
     ),
     r.ToolCallFinished(CALL, ToolFailed(ToolErrorKind.EXECUTION, "no", METADATA), 1.0, "tail"),
     r.ToolCallFinished(CALL, ToolUnavailable(), 0.0),
+    r.ToolCallFinished(CALL, ToolUnavailable("edit"), 0.0),
     r.HostedToolNoted(None, "rho"),
     r.HostedToolNoted("image", "a cat"),
     r.QuestionOpened(CALL, form()),
@@ -134,6 +137,7 @@ RECORDS: tuple[r.Record, ...] = (
     r.NoticeShown("look", Severity.WARNING),
     r.TitleSet("A title"),
     r.SettingChanged(r.Setting.PERMISSION_MODE, "plan"),
+    r.SettingChanged(r.Setting.EDIT_TOOL, "apply_patch"),
     r.CompactionNoted(
         CompactionTrigger.AUTOMATIC, CompactionOutcome(10, 2, 900, 100, Revision(4), 12)
     ),

@@ -17,9 +17,9 @@ from rho_core.tools.process.manager import ProcessManager
 from rho_core.tools.process.tool import ProcessTool
 from rho_core.tools.shell.processes import ShellSupervisor
 from rho_tui.host import facts
-from rho_tui.host.background import without_notice
 from rho_tui.host.conversation import ConversationOptions
 from rho_tui.host.permissions import PermissionMode
+from rho_tui.host.prompt_news import without_news
 from rho_tui.transcript.tool_cards import CallFacts, tool_card
 from tests.core.run_harness import call
 from tests.host.conversation_kit import Stage
@@ -93,8 +93,8 @@ async def test_an_end_is_told_with_the_next_prompt_and_shown_apart(
 
 def test_what_a_person_wrote_is_left_alone() -> None:
     plain = UserInput.text("Background processes have ended").content
-    assert without_notice(plain) == plain
-    assert without_notice(()) == ()
+    assert without_news(plain) == plain
+    assert without_news(()) == ()
 
 
 @pytest.mark.clause("T17.15", "T29.1")

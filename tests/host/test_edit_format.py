@@ -11,20 +11,42 @@ from rho_tui.host.config import ConfigError, load_config
 from rho_tui.host.edit_format import edit_format_for
 
 
-@pytest.mark.clause("T1.4")
-def test_auto_is_the_format_every_model_knows_and_a_choice_goes_first() -> None:
-    assert edit_format_for("auto") is EditFormat.STR_REPLACE
-    assert edit_format_for("hashline") is EditFormat.HASHLINE
-    assert edit_format_for("apply_patch") is EditFormat.APPLY_PATCH
-    assert edit_format_for("str_replace") is EditFormat.STR_REPLACE
+@pytest.mark.clause("T1.4", "APP6.8")
+@pytest.mark.parametrize(
+    ("provider", "wire", "expected"),
+    [
+        ("openai-codex", "chat", EditFormat.APPLY_PATCH),
+        ("anthropic", "anthropic", EditFormat.STR_REPLACE),
+        ("xai", "chat", EditFormat.STR_REPLACE),
+        ("demo", "demo", EditFormat.STR_REPLACE),
+        ("claude-at-work", "anthropic", EditFormat.STR_REPLACE),
+        ("openai", "chat", EditFormat.HASHLINE),
+        ("local", "chat", EditFormat.HASHLINE),
+    ],
+)
+def test_auto_goes_by_the_provider_and_a_choice_goes_first(
+    provider: str, wire: str, expected: EditFormat
+) -> None:
+    assert edit_format_for("auto", provider, wire) is expected
+    assert edit_format_for("hashline", provider, wire) is EditFormat.HASHLINE
+    assert edit_format_for("apply_patch", provider, wire) is EditFormat.APPLY_PATCH
+    assert edit_format_for("str_replace", provider, wire) is EditFormat.STR_REPLACE
 
 
-@pytest.mark.clause("APP6.8")
-def test_the_setting_is_read_and_checked(tmp_path: Path) -> None:
+@pytest.mark.clause("T1.4", "APP6.8")
+@pytest.mark.parametrize("written", ["apply_patch", " Apply_Patch\\t"])
+def test_the_setting_is_read_without_blanks_and_case(tmp_path: Path, written: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text('[behavior]\nedit_tool = "apply_patch"\n')
-    assert load_config(path).config.behavior.edit_tool == "apply_patch"
-    path.write_text('[behavior]\nedit_tool = "sed"\n')
+    path.write_text(f'[behavior]\nnotify = "off"\nedit_tool = "{written}"\n')
+    behavior = load_config(path).config.behavior
+    assert (behavior.edit_tool, behavior.notify) == ("apply_patch", "off")
+
+
+@pytest.mark.clause("T1.4", "APP6.8")
+@pytest.mark.parametrize("written", ['"sed"', '""', "1", '["hashline"]'])
+def test_an_unknown_setting_is_an_error_that_names_all(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[behavior]\nedit_tool = {written}\n")
     with pytest.raises(ConfigError, match=r"edit_tool.*hashline.*apply_patch.*str_replace"):
         load_config(path)
 

@@ -8,13 +8,14 @@ A scenario is plain data and can be read from JSON:
                    {"name": "read_file", "arguments": {"path": "f{results}.txt"}}]}}],
      "otherwise": {"text": "read {results} files"}}
 
-In text and arguments `{results}` is the number of tool results since the last prompt and `{n}` the
-number of the request, from 0.
+In text and arguments `{results}` is the number of tool results since the last prompt, `{n}` the
+number of the request, from 0, and `{tag}` the tag of the last view of a file in the newest results.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -180,4 +181,8 @@ def filled(turn: Turn, facts: Facts) -> Turn:
 def _fill(value: Any, facts: Facts) -> Any:
     if not isinstance(value, str):
         return value
-    return value.replace("{results}", str(facts.results)).replace("{n}", str(facts.request))
+    tags = re.findall(r"^\[.+#([0-9A-F]{4})\]$", "\n".join(facts.last_results), re.MULTILINE)
+    filled = {"results": facts.results, "n": facts.request, "tag": tags[-1] if tags else ""}
+    for name, what in filled.items():
+        value = value.replace(f"{{{name}}}", str(what))
+    return value

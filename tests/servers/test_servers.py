@@ -47,6 +47,13 @@ def test_rules_look_at_results_and_prompt() -> None:
     assert scenario.answer(Facts(5, 2, "go")).text == "read 2 in request 5"
 
 
+def test_an_answer_can_use_the_tag_of_the_last_view() -> None:
+    edit = Turn(calls=(Call("edit", {"input": "[a.py#{tag}]\nCUT 1"}),))
+    views = ("[a.py#00FF]\n1:x", "[a.py#1A2B]\n1:y\n2:[b#1111] is no header")
+    [call] = Scenario.of(edit).answer(Facts(1, 2, "go", views)).calls
+    assert call.arguments == {"input": "[a.py#1A2B]\nCUT 1"}
+
+
 def test_a_misspelt_scenario_is_refused() -> None:
     with pytest.raises(ValueError, match="textt"):
         Scenario.from_json({"turns": [{"textt": "x"}]})

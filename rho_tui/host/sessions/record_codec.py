@@ -82,7 +82,12 @@ def _refuse_constant(word: str) -> None:
 def _header(x: r.Header) -> Json:
     members = {"id": str(x.id), "created": x.created, "cwd": x.cwd, "version": x.version}
     named = {"provider": encode_identity(x.provider), "prompt": x.prompt}
-    return {"schema": r.SCHEMA, **members, **named}
+    return {
+        "schema": r.SCHEMA,
+        **members,
+        **named,
+        **v.without_defaults({"edit_tool": x.edit_tool}),
+    }
 
 
 def _read_header(f: Fields) -> r.Header:
@@ -95,6 +100,7 @@ def _read_header(f: Fields) -> r.Header:
         f.text("version", ""),
         _identity(f),
         f.text("prompt", ""),
+        f.text("edit_tool", ""),
     )
 
 

@@ -25,7 +25,11 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line. `created` is epoch seconds; `prompt` an excerpt of the first one."""
+    """The first line.
+
+    `created` is epoch seconds, `prompt` an excerpt of the first one, `edit_tool` the name of the
+    edit tool that the session began with, empty if it is unknown.
+    """
 
     id: SessionId
     created: float
@@ -33,6 +37,7 @@ class Header:
     version: str
     provider: ModelIdentity
     prompt: str = ""
+    edit_tool: str = ""
 
 
 class MessageOrigin(StrEnum):
@@ -208,6 +213,7 @@ class Setting(StrEnum):
     MODEL = "model"
     REASONING = "reasoning"
     PERMISSION_MODE = "permission_mode"
+    EDIT_TOOL = "edit_tool"
 
 
 @dataclass(frozen=True, slots=True)
