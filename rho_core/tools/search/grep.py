@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
 SNIFF_BYTES = 8 * 1024
+_SMALL_BYTES = 64 * 1024
+_OPEN_FLAGS = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
+)
 _POLL_LINES = 1_024
 _DESCRIPTION = (
     "Search the contents of files with a regular expression (RE2 syntax), line by line. Paths are "
@@ -168,7 +172,8 @@ def search_tree(
     with contextlib.ExitStack() as on_end:
         if sieve is not None:
             # closed early, it ends what ripgrep still looks at
-            files = on_end.enter_context(contextlib.closing(sieve.sift(files, walk)))
+            sifted = sieve.sift(files, walk, by_folder=glob is None)
+            files = on_end.enter_context(contextlib.closing(sifted))
         for file in files:
             content = _read_text(file, report)
             if content is None:
@@ -198,11 +203,8 @@ def _search_file(walk: Walk, matcher: LineMatcher, content: bytes, report: GrepR
 
 def _read_text(file: WalkedFile, report: GrepReport) -> bytes | None:
     """The bytes of a file that may be text; never waits, follows no link (15.4, C1)."""
-    flags = os.O_RDONLY
-    for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
     try:
-        descriptor = os.open(file.path, flags)
+        descriptor = os.open(file.path, _OPEN_FLAGS)
     except OSError:
         return None
     try:
@@ -212,11 +214,15 @@ def _read_text(file: WalkedFile, report: GrepReport) -> bytes | None:
         if status.st_size > MAX_FILE_BYTES:
             report.oversized += 1
             return None
-        head = os.read(descriptor, SNIFF_BYTES)
-        if b"\0" in head:
+        # most files are small: one call reads them, one byte more says that they did not grow
+        small = 0 < status.st_size <= _SMALL_BYTES
+        head = os.read(descriptor, status.st_size + 1 if small else SNIFF_BYTES)
+        if head.find(b"\0", 0, SNIFF_BYTES) >= 0:
             return None
-        parts = [head]
         size = len(head)
+        if small and size == status.st_size:
+            return head
+        parts = [head]
         while size <= MAX_FILE_BYTES and (part := os.read(descriptor, 1 << 20)):
             parts.append(part)
             size += len(part)

@@ -57,7 +57,8 @@ class LineMatcher:
         """The matching lines of a file's bytes, in order. Only `\\n` ends a line (3.1)."""
         if not content:
             return
-        body = content.replace(b"\r\n", b"\n")
+        # to look for one byte is several times faster than to look for two
+        body = content.replace(b"\r\n", b"\n") if b"\r" in content else content
         # what ends the last line: a line feed, or one CR where there is none
         body = body[:-1] if body.endswith(b"\n") else body.removesuffix(b"\r")
         yield from self._by_line(body) if self._line_by_line else self._by_buffer(body)

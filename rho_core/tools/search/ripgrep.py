@@ -1,8 +1,8 @@
 """ripgrep as an engine for `grep`: it says which files are worth reading (decisions, grep).
 
-The walk, the ignore rules, the matching and the report stay our own; ripgrep gets the paths of a
-batch of files and names those in which something matches. So the results are the same with it and
-without it. Whenever it does anything odd, the files of the batch are simply read.
+The walk, the ignore rules, the matching and the report stay our own; ripgrep gets a batch of files
+and names those in which something matches. So the results are the same with it and without it.
+Whenever it does anything odd, the files of the batch are simply read.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 import subprocess
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from rho_core.tools.search.rg_pattern import ripgrep_pattern
-from rho_core.tools.search.walk import StopReason, Walk, WalkedFile
+from rho_core.tools.search.ripgrep_batch import Batch
+from rho_core.tools.search.walk import Folder, StopReason, Walk, WalkedFile
 
 #: Files that are read without asking: starting a process costs as much as reading these.
 DIRECT_FILES = 256
 FIRST_BATCH = 512
-LARGEST_BATCH = 4_096
-_MAX_PATH_BYTES = 384 * 1024
+LARGEST_BATCH = 16_384
 #: Batches with unreadable files fail one by one; a pattern that it refuses fails each time.
 _MAX_FAILURES = 3
 _OLDEST_VERSION = 13
-_POLL_SECONDS = 0.05
 _VERSION_SECONDS = 5.0
 _OPTIONS = (
     "--no-config",
     "--files-with-matches",
+    "--max-count=1",
+    "--stats",
+    "--max-depth=1",
     "--null",
     "--color=never",
     "--no-messages",
@@ -70,20 +70,6 @@ def find_ripgrep(path: str | None = None) -> Path | None:
     return Path(found)
 
 
-@dataclass(slots=True)
-class _Batch:
-    """Files that ripgrep looks at, among others that are read anyway, in order."""
-
-    files: list[WalkedFile]
-    asked: set[str] = field(default_factory=set)
-    process: subprocess.Popen[bytes] | None = None
-
-    def close(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-
-
 class RipgrepSieve:
     """Lets through the files of one search that may match. Blocking.
 
@@ -93,10 +79,13 @@ class RipgrepSieve:
     """
 
     def __init__(self, program: Path, arguments: tuple[str, ...], max_file_bytes: int) -> None:
-        self._command = [str(program), *_OPTIONS, *arguments]
+        limit = f"--max-filesize={max_file_bytes}"
+        self._command = [str(program), *_OPTIONS, limit, *arguments]
         self._max_file_bytes = max_file_bytes
         self._works = True
         self._failures = 0
+        #: With which batch a folder was asked about; None: its files are by themselves.
+        self._asked: dict[Folder, Batch | None] = {}
 
     @classmethod
     def create(
@@ -121,15 +110,21 @@ class RipgrepSieve:
         arguments = (mode, case, "--regexp", translated, "--")
         return cls(program, arguments, max_file_bytes)
 
-    def sift(self, files: Iterator[WalkedFile], walk: Walk) -> Generator[WalkedFile, None, None]:
-        """The files that may match, in order. One batch is searched while the next is walked."""
+    def sift(
+        self, files: Iterator[WalkedFile], walk: Walk, *, by_folder: bool
+    ) -> Generator[WalkedFile, None, None]:
+        """The files that may match, in order. One batch is searched while the next is walked.
+
+        Args:
+            by_folder: `files` are all that the walk yields: folders may be searched as a whole.
+        """
         yield from islice(files, DIRECT_FILES)
-        running: _Batch | None = None
+        running: Batch | None = None
         held: StopReason | None = None
         size = FIRST_BATCH
         try:
             while True:
-                following = self._start(islice(files, size)) if held is None else _Batch([])
+                following = self._batch(islice(files, size if held is None else 0), by_folder)
                 if walk.stopped is StopReason.ENTRY_LIMIT:
                     # reached by looking ahead: what came before is still to be searched
                     held, walk.stopped = walk.stopped, None
@@ -146,70 +141,44 @@ class RipgrepSieve:
                 running.close()
             walk.stopped = walk.stopped or held
 
-    def _start(self, files: Iterator[WalkedFile]) -> _Batch:
-        batch = _Batch([])
-        room = _MAX_PATH_BYTES
-        paths: list[str] = []
+    def _batch(self, files: Iterator[WalkedFile], by_folder: bool) -> Batch:
+        batch = Batch(self._max_file_bytes)
+        asked: Folder | None = None
         for file in files:
             batch.files.append(file)
-            if self._works and self._is_for_ripgrep(file.path):
-                room -= len(file.path) * (1 if file.path.isascii() else 4)
-                if room >= 0:  # the rest of a batch of very long names is read
-                    paths.append(file.path)
-        if paths:
-            try:
-                batch.process = subprocess.Popen(
-                    [*self._command, *paths],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    cwd=os.path.abspath(os.sep),  # noqa: PTH100
-                    env={},
-                )
-                batch.asked = set(paths)
-            except OSError:
-                self._works = False
+            folder = file.folder
+            if not self._works or (folder is not None and folder is asked):
+                continue
+            if by_folder and folder is not None and self._is_asked(folder, batch):
+                asked = folder
+            else:
+                batch.ask_file(file.path)
+            if batch.is_full:
+                break
+        self._works = self._works and batch.start(self._command)
         return batch
 
-    def _is_for_ripgrep(self, path: str) -> bool:
-        try:
-            status = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a hot path
-        except OSError:
-            return False
-        # a size of 0 may be a lie, as in /proc
-        return stat.S_ISREG(status.st_mode) and 0 < status.st_size <= self._max_file_bytes
+    def _is_asked(self, folder: Folder, batch: Batch) -> bool:
+        """Whether a folder is asked about as a whole, with this batch or an earlier one."""
+        if folder not in self._asked:
+            is_small = folder.files <= LARGEST_BATCH >= batch.asked
+            is_asked = folder.is_whole and is_small and batch.ask_folder(folder)
+            self._asked[folder] = batch if is_asked else None
+        return self._asked[folder] is not None
 
-    def _passed(self, batch: _Batch, walk: Walk) -> Iterator[WalkedFile]:
-        matching = self._matching(batch, walk)
-        if walk.stopped is not None:
+    def _passed(self, batch: Batch, walk: Walk) -> Iterator[WalkedFile]:
+        if not batch.wait(walk.may_continue):
             return
-        if matching is None:
-            yield from batch.files
-            return
-        passed_over = batch.asked - matching
-        for file in batch.files:
-            if file.path not in passed_over:
-                yield file
-
-    def _matching(self, batch: _Batch, walk: Walk) -> set[str] | None:
-        """The paths that ripgrep named; None when they are not to be trusted."""
-        process = batch.process
-        if process is None:
-            return None
-        while True:
-            try:
-                output = process.communicate(timeout=_POLL_SECONDS)[0]
-                break
-            except subprocess.TimeoutExpired:
-                if not walk.may_continue():
-                    batch.close()
-                    return None
-        named = set(os.fsdecode(output).split("\0"))
-        named.discard("")
-        # 0: something matches, 1: nothing does; 2: something went wrong, a file cannot be read
-        if process.returncode not in (0, 1) or not named <= batch.asked:
+        if batch.was_asked and not batch.is_answered:
             self._failures += 1
-            is_plain_failure = process.returncode == 2 and named <= batch.asked
-            self._works = self._works and is_plain_failure and self._failures < _MAX_FAILURES
-            return None
-        return named
+            self._works = self._works and batch.is_refused and self._failures < _MAX_FAILURES
+        files, batch.files = (
+            batch.files,
+            [],
+        )  # the batch is kept for the folders that it asked about
+        for file in files:
+            about: Batch | None = batch
+            if not batch.is_about(file):
+                about = None if file.folder is None else self._asked.get(file.folder)
+            if about is None or about.may_match(file.path):
+                yield file

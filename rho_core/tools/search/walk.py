@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +21,8 @@ from rho_core.tools.search.ignore import IgnoreRules, rules_for
 MAX_ENTRIES = 200_000
 MAX_SECONDS = 15.0
 
-
 _POLL_EVERY = 4
+_LISTED_AT_ONCE = 1_024
 _IS_DOS = os.sep == "\\"
 _name_of = attrgetter("name")
 
@@ -35,11 +37,42 @@ class StopReason(StrEnum):
     CANCELLED = "cancelled"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Folder:
+    """A directory of the tree that was listed.
+
+    Attributes:
+        path: Absolute.
+        files: How many regular files lie in it, not below it.
+        is_whole: Whether the walk yields all of these.
+    """
+
+    path: str
+    files: int
+    is_whole: bool
+
+
 class WalkedFile(NamedTuple):  # made by the ten thousand: a tuple is the quickest to make
-    """A regular file: its absolute path, and its path relative to the root with `/`."""
+    """A regular file: its absolute path, and its path relative to the root with `/`.
+
+    `folder` is where it lies; None for a root that is a file.
+    """
 
     path: str
     relative: str
+    folder: Folder | None
+
+
+class _Listing(NamedTuple):
+    """A directory that is being visited."""
+
+    #: The entries and their names as ignore rules see them: `/` after a directory's, empty for
+    #: what is neither that nor a regular file.
+    visits: Iterator[tuple[os.DirEntry[str], str]]
+    folder: Folder
+    rules: IgnoreRules
+    #: Whether the rules decide on any of the entries.
+    decides: bool
 
 
 class Walk:
@@ -80,26 +113,27 @@ class Walk:
             return
         if not self._root.is_dir():
             if self._root.is_file():
-                yield WalkedFile(str(self._root), self._root.name)
+                yield WalkedFile(str(self._root), self._root.name, None)
             return
         rules = rules_for(self._root, use_global_excludes=self._use_global_excludes)
         root = str(self._root)
         prefix = len(root) if root.endswith("/") else len(root) + 1
         stack = [self._listing(root, rules)]
         while stack:
-            entries, rules, decides = stack[-1]
-            entry = next(entries, None)
-            if entry is None:
+            listing = stack[-1]
+            for entry, name in listing.visits:  # goes on where it was left
+                if not self._count():
+                    return
+                if not name or not self._is_visited(entry, name, listing):
+                    continue
+                path = entry.path
+                if name[-1] == "/":
+                    stack.append(self._listing(path, listing.rules.enter(path)))
+                    break
+                relative = path[prefix:].replace("\\", "/") if _IS_DOS else path[prefix:]
+                yield WalkedFile(path, relative, listing.folder)
+            else:
                 stack.pop()
-                continue
-            if not self._count():
-                return
-            kind = self._kind(entry, rules if decides else None)
-            if kind == "directory":
-                stack.append(self._listing(entry.path, rules.enter(entry.path)))
-            elif kind == "file":
-                relative = entry.path[prefix:]
-                yield WalkedFile(entry.path, relative.replace("\\", "/") if _IS_DOS else relative)
 
     def may_continue(self, entries: int = 0) -> bool:
         """Count `entries` and check the bounds: cancellation, then time, then entries (13.6)."""
@@ -120,22 +154,27 @@ class Walk:
         self._entries += 1
         return True
 
-    def _listing(
-        self, directory: str, rules: IgnoreRules
-    ) -> tuple[Iterator[os.DirEntry[str]], IgnoreRules, bool]:
-        """The entries, the rules that hold there, and whether these decide on any of them."""
+    def _listing(self, directory: str, rules: IgnoreRules) -> _Listing:
         entries = self._entries_of(directory)
         names = [_shown_name(entry) for entry in entries]
-        return iter(entries), rules, bool(entries) and rules.may_decide(directory, names)
+        files = [name for name in names if name and name[-1] != "/"]
+        decides = bool(rules.ordered) and rules.may_decide(directory, [*filter(None, names)])
+        is_whole = (
+            ".git" not in files
+            and (self._include_hidden or not any(name[0] == "." for name in files))
+            and not (decides and files and rules.may_decide(directory, files))
+        )
+        folder = Folder(directory, len(files), is_whole)
+        return _Listing(zip(entries, names, strict=True), folder, rules, decides)
 
     def _entries_of(self, directory: str) -> list[os.DirEntry[str]]:
         listed: list[os.DirEntry[str]] = []
         try:
             with os.scandir(directory) as entries:
-                for entry in entries:
-                    listed.append(entry)
+                while part := list(islice(entries, _LISTED_AT_ONCE)):
+                    listed += part
                     # one directory may hold millions of names: list no more than may be visited
-                    if len(listed) % 1024 == 0 and (
+                    if len(part) == _LISTED_AT_ONCE and (
                         len(listed) > self._max_entries or not self.may_continue()
                     ):
                         break
@@ -146,29 +185,27 @@ class Walk:
             return sorted(listed, key=_name_of)
         return sorted(listed, key=lambda entry: os.fsencode(entry.name))
 
-    def _kind(self, entry: os.DirEntry[str], rules: IgnoreRules | None) -> str | None:
-        """`file` or `directory` for what is visited, None for what is passed over."""
-        if entry.name == ".git":
-            return None
-        try:
-            is_directory = entry.is_dir(follow_symlinks=False)
-            if not is_directory and not entry.is_file(follow_symlinks=False):
-                return None
-        except OSError:
-            return None
-        ignored = None if rules is None else rules.verdict(entry.path, is_directory)
+    def _is_visited(self, entry: os.DirEntry[str], name: str, listing: _Listing) -> bool:
+        """Whether a file or directory is not passed over."""
+        if name in (".git", ".git/"):
+            return False
+        ignored = None
+        if listing.decides:
+            ignored = listing.rules.verdict(entry.path, name[-1] == "/")
         if ignored:
             self.skipped_ignored += 1
-            return None
-        if entry.name.startswith(".") and not self._include_hidden and ignored is None:
+            return False
+        if name[0] == "." and not self._include_hidden and ignored is None:
             self.skipped_hidden += 1
-            return None
-        return "directory" if is_directory else "file"
+            return False
+        return True
 
 
 def _shown_name(entry: os.DirEntry[str]) -> str:
-    """The name as ignore rules see it."""
+    """See `_Listing.visits`."""
     try:
-        return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+        if entry.is_file(follow_symlinks=False):
+            return entry.name
+        return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else ""
     except OSError:
-        return entry.name
+        return ""
