@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from rich.style import Style
 from textual.color import Color, ColorParseError
 
+from rho_tui.transcript.contrast import legible
+
 _ATTRIBUTES = frozenset({"bold", "dim", "italic", "underline", "reverse", "strike"})
 
 _FOREGROUND: Mapping[str, tuple[str, str]] = {
@@ -126,12 +128,16 @@ class Palette:
     def _foreground(self, variable: str, use: str) -> Style:
         color = self._color(variable) or self._color(variable.removeprefix("text-"))
         amount = _BLEND.get(use)
-        if amount is None:
+        background = self._background
+        if color is None or background is None or _is_terminal(color, background):
             plain = Style(color=color.rich_color) if color else Style.null()
-            return plain + Style.parse(use) if use else plain
-        if color is None or self._background is None or _is_terminal(color, self._background):
-            return Style(dim=True)
-        return Style(color=self._background.blend(color, amount, 1).rich_color)
+            return Style(dim=True) if amount else plain + Style.parse(use)
+        if amount is not None:
+            color = background.blend(color, amount, 1)
+        if use == "faint":  # rules and frames: there to be seen, not to be read
+            return Style(color=color.rich_color)
+        readable = legible(color, background, self._color("foreground") or color)
+        return Style(color=readable.rich_color) + Style.parse("" if amount else use)
 
     def wash(self, name: str) -> Style:
         """The background of a wash alone, to lay over another style."""

@@ -172,10 +172,8 @@ class RipgrepSieve:
         if batch.was_asked and not batch.is_answered:
             self._failures += 1
             self._works = self._works and batch.is_refused and self._failures < _MAX_FAILURES
-        files, batch.files = (
-            batch.files,
-            [],
-        )  # the batch is kept for the folders that it asked about
+        files = batch.files
+        batch.files = []  # the batch is kept for the folders that it asked about
         for file in files:
             about: Batch | None = batch
             if not batch.is_about(file):
