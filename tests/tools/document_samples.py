@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -157,3 +158,39 @@ def pdf(pages: Sequence[str | bytes], filters: str = "/FlateDecode", extra: byte
     data += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{rows}".encode()
     data += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\n".encode()
     return bytes(data + f"startxref\n{table}\n%%EOF\n".encode())
+
+
+def modern_pdf(text: str) -> bytes:
+    """A one-page PDF 1.5: all but the page's content in an object stream, found by a table that is
+    a stream itself."""
+    shown = zlib.compress(b"BT /F1 12 Tf 72 720 Td (" + text.encode("latin-1") + b") Tj ET")
+    inner = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        3: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
+        b"/Resources << /Font << /F1 4 0 R >> >> >>",
+        4: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    }
+    places, bodies = b"", b""
+    for number, body in inner.items():
+        places += f"{number} {len(bodies)} ".encode()
+        bodies += body + b" "
+    packed = zlib.compress(places + bodies)
+    data = bytearray(b"%PDF-1.5\n")
+    offsets = {}
+    for number, head, raw in (
+        (5, b"", shown),
+        (6, f"/Type /ObjStm /N {len(inner)} /First {len(places)} ".encode(), packed),
+    ):
+        offsets[number] = len(data)
+        length = f"/Length {len(raw)} /Filter /FlateDecode >>".encode()
+        data += f"{number} 0 obj\n<< ".encode() + head + length
+        data += b"\nstream\n" + raw + b"\nendstream\nendobj\n"
+    table = offsets[7] = len(data)
+    # kind, and then offset and generation, or object stream and index in it
+    entries = [(0, 0, 255), *((2, 6, index) for index in range(len(inner)))]
+    entries += [(1, offsets[number], 0) for number in (5, 6, 7)]
+    rows = zlib.compress(b"".join(struct.pack(">BIB", *entry) for entry in entries))
+    head = f"/Type /XRef /Size {len(entries)} /W [1 4 1] /Root 1 0 R /Length {len(rows)}"
+    data += f"7 0 obj\n<< {head} /Filter /FlateDecode >>\nstream\n".encode()
+    return bytes(data + rows + f"\nendstream\nendobj\nstartxref\n{table}\n%%EOF\n".encode())
