@@ -1,4 +1,4 @@
-"""PDF files as `read_file` takes them apart: odd structure, hostile filters, too much text (7.7)."""
+"""`read_file` on PDF files of odd structure, with hostile filters, with too much text (7.7)."""
 
 from __future__ import annotations
 

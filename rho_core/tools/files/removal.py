@@ -16,7 +16,7 @@ from rho_core.tools.files.commit import CommitStep, FileCommit, sync_directory
 from rho_core.tools.files.ledger import stale_file
 from rho_core.tools.files.locking import is_same_file, locked_file, locked_path
 from rho_core.tools.files.reading import os_error
-from rho_core.tools.files.replace import require_expected
+from rho_core.tools.files.replace import require_canonical, require_expected
 
 _CANNOT_LINK = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}
@@ -65,6 +65,7 @@ def _take(removal: FileCommit, action: Callable[[], object], step: CommitStep) -
         try:
             removal.on_step(CommitStep.LOCK)
             with locked_file(removal.path, removal.shown) as descriptor:
+                require_canonical(removal)
                 if not os.fstat(descriptor).st_mode & 0o222:
                     raise ToolError.execution(f"{removal.shown} is read-only; it was left as it is")
                 removal.on_step(CommitStep.READ)

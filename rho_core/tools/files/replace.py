@@ -51,6 +51,7 @@ def commit_file(commit: FileCommit) -> tuple[Path, ...]:
 def _change(commit: FileCommit) -> None:
     commit.on_step(CommitStep.LOCK)
     with locked_file(commit.path, commit.shown) as descriptor:
+        require_canonical(commit)
         facts = os.fstat(descriptor)
         if not facts.st_mode & 0o222:
             raise ToolError.execution(f"{commit.shown} is read-only; it was left as it is")
@@ -91,6 +92,7 @@ def _replace_by_rename(commit: FileCommit, source: int, facts: os.stat_result) -
 def _create(commit: FileCommit) -> tuple[Path, ...]:
     made = _make_parents(commit)
     try:
+        require_canonical(commit)
         with _temporary(commit, 0o666) as temporary:  # the kernel applies the umask
             descriptor = os.open(temporary, os.O_WRONLY)
             try:
@@ -101,6 +103,7 @@ def _create(commit: FileCommit) -> tuple[Path, ...]:
             finally:
                 os.close(descriptor)
             commit.stop_if_asked()
+            require_canonical(commit)
             commit.on_step(CommitStep.RENAME)
             _install(commit, temporary)
     except BaseException:
@@ -206,6 +209,16 @@ def remove_empty(made: Sequence[Path]) -> list[Path]:
         except OSError:
             return list(made[: index + 1])
     return []
+
+
+def require_canonical(commit: FileCommit) -> None:
+    """Raise `StaleFile` if a link has come up among the directories of the path (2.28).
+
+    The path was resolved and approved earlier: what a later link leads to was approved by nobody.
+    """
+    directory = commit.path.parent
+    if os.path.realpath(directory) != str(directory):
+        raise stale_file(commit.shown, swapped=True)
 
 
 def require_expected(commit: FileCommit, descriptor: int) -> None:
