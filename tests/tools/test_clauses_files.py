@@ -95,8 +95,11 @@ async def test_a_pattern_is_matched_below_the_root(session: FileSession) -> None
 
 
 @pytest.mark.clause("T5.3")
-async def test_a_window_of_a_long_file_agrees_with_the_whole(tmp_path: Path) -> None:
-    session = FileSession(tmp_path, max_output_bytes=8_000_000, edit_format="hashline")
+@pytest.mark.parametrize("edit_format", ["hashline", "str_replace"])
+async def test_a_window_of_a_long_file_agrees_with_the_whole(
+    tmp_path: Path, edit_format: str
+) -> None:
+    session = FileSession(tmp_path, max_output_bytes=8_000_000, edit_format=edit_format)
     # characters of every width, so that some lie across the edge of a chunk of the file
     text = "".join(f"{n} é€😀 {'x' * (n % 97)}\r\n" for n in range(9_000))
     session.put("a.txt", text)

@@ -126,12 +126,16 @@ async def test_a_failed_edit_shows_the_lines_that_it_named(session: FileSession)
     session.put("f", "".join(f"{number}\n" for number in range(1, 101)))
     error = await session.fail("edit", input=document(session, "f", "CUT 50.=60", "CUT 55"))
     assert "overlapping" in error.message
+    tag = file_tag((session.root / "f").read_text())
+    assert f"\n[f#{tag}]\n48:48\n" in error.message
     assert "\n48:48\n49:49\n50:50\n" in error.message
     assert "\n60:60\n61:61\n62:62\n" in error.message
     assert "\n1:1\n" not in error.message
     error = await session.fail("edit", input=document(session, "f", "CUT 500"))
     assert "out of range: the file has 100 line(s)" in error.message
+    assert f"\n[f#{tag}]\n1:1\n" in error.message
     assert "\n28:28\n…\n93:93\n" in error.message
+    assert "36 of 100 lines" in error.message
 
 
 @pytest.mark.clause("T30.6", "T30.7", "case:B15")

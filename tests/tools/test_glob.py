@@ -153,6 +153,22 @@ def test_each_early_stop_is_told_even_without_results(tmp_path: Path) -> None:
     assert text(is_cancelled=lambda: True) == f"{start} (cancelled)"
 
 
+@pytest.mark.clause("T13.6", "T14.5")
+def test_the_walk_ends_with_the_last_result_that_is_wanted(tmp_path: Path) -> None:
+    put(tmp_path, *(f"d{number}/{name}" for number in range(9) for name in "abc"))
+    looked = 0
+
+    def is_cancelled() -> bool:
+        nonlocal looked
+        looked += 1
+        return False
+
+    walk = Walk(tmp_path, use_global_excludes=False, is_cancelled=is_cancelled, max_entries=5)
+    found = find_files(walk, PathGlob("a"), SearchRoot(tmp_path, tmp_path), 1, 64_000)
+    assert found.text.startswith("d0/a\n\n1 files (result limit reached")
+    assert 0 < looked <= 2
+
+
 @pytest.mark.clause("case:C9")
 async def test_every_name_can_be_found_and_none_forges_a_line(
     glob: ToolCalls, tmp_path: Path

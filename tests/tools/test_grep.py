@@ -74,6 +74,38 @@ async def test_max_results_splits_a_file_and_reports_the_remainder(
     )
 
 
+@pytest.mark.clause("T15.8", "T15.9")
+async def test_max_results_may_be_reached_at_the_end_of_a_file(
+    grep: ToolCalls, tmp_path: Path
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("hit\n")
+    assert await text_of(grep, pattern="hit", max_results=2) == (
+        f"a\n1 | hit\nb\n1 | hit\n\n2 matches in 2 files ({MAX_RESULTS_NOTE})"
+    )
+
+
+@pytest.mark.clause("T13.3", "T13.4", "T13.5", "T15.4")
+async def test_hidden_files_are_searched_when_asked_for_and_ignored_ones_never(
+    grep: ToolCalls, tmp_path: Path
+) -> None:
+    put(tmp_path, "a", ".env", ".config/b", ".git/config", "out/c", "sub/d.log")
+    (tmp_path / ".gitignore").write_text("out/\n*.log\n")
+    files = {"pattern": "x", "output_mode": "files_with_matches"}
+    assert await text_of(grep, **files) == "a\n\n1 files"
+    assert await text_of(grep, **files, include_hidden=True) == ".config/b\n.env\na\n\n3 files"
+
+
+@pytest.mark.clause("T15.10", "T15.12")
+async def test_a_cancelled_search_is_not_read_as_no_matches(
+    grep: ToolCalls, tmp_path: Path
+) -> None:
+    put(tmp_path, "a")
+    plan = await grep.prepare(pattern="x")
+    grep.cancellation.cancel()
+    assert (await grep.execute(plan)).content == "no matches for 'x' under . (cancelled)"
+
+
 @pytest.mark.clause("T15.7", "T15.9")
 async def test_the_other_modes_list_files_and_counts(grep: ToolCalls, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("hit\nhit\n")

@@ -259,11 +259,12 @@ def test_one_file_that_is_not_as_planned_stops_all(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.clause("T12.23")
-def test_a_first_change_that_fails_claims_no_rollback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x/y", "y"])
+def test_a_first_change_that_fails_claims_no_rollback(tmp_path: Path, name: str) -> None:
     path = tmp_path / "w"
     path.mkdir()
     changes = [
-        FileChange(path / "x/y", "x/y", None, b"1"),
+        FileChange(path / name, name, None, b"1"),
         FileChange(path / "z", "z", None, b"2"),
     ]
 
@@ -273,7 +274,7 @@ def test_a_first_change_that_fails_claims_no_rollback(tmp_path: Path) -> None:
 
     with pytest.raises(ToolError) as caught:
         run(path, changes, tmp_path / "r", hook)
-    assert caught.value.message == "could not write x/y: No space left on device"
+    assert caught.value.message == f"could not write {name}: No space left on device"
     assert tree(path) == {}
 
 

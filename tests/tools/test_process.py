@@ -237,6 +237,22 @@ async def test_stop_is_graceful_first_and_takes_the_descendants(process: ToolCal
     assert wait_until(lambda: not is_alive(sleep))
 
 
+@pytest.mark.clause("T17.3", "T17.11")
+async def test_a_stop_whose_caller_goes_away_is_carried_out_all_the_same(
+    process: ToolCalls,
+) -> None:
+    sleep = unique_sleep()
+    id = await started(process, f"trap '' TERM; echo up; {sleep}; {sleep}")
+    await process.run(action="poll", process_id=id, wait_seconds=10)
+    plan = await process.prepare(action="stop", process_id=id)
+    stopping = asyncio.create_task(process.execute(plan))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping], timeout=2)
+    assert fields_of(await end_of(process, id))["state"] == "terminated"
+    assert not is_alive(sleep)
+
+
 @pytest.mark.clause("T17.11")
 async def test_stop_kills_what_ignores_it(process: ToolCalls) -> None:
     sleep = unique_sleep()
@@ -327,10 +343,13 @@ async def test_the_limit_of_live_processes_holds_under_concurrent_starts(
     assert all("live process limit reached" in failure for failure in failures)
     live = manager.live()
     assert [one.command for one in live] == [sleep] * 3
+    running = live[0].id
     assert live == sorted(live, key=lambda one: -one.seconds)  # oldest first
     await manager.aclose()
     assert manager.live() == []
     assert not is_alive(sleep)
+    ended = (await process.run(action="poll", process_id=running)).content
+    assert fields_of(ended)["state"] == "terminated"
     error = await process.fail(action="start", command="ls")
     assert "shut down" in error.message
 

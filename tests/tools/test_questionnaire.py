@@ -202,6 +202,7 @@ def test_duplicate_labels_fail_as_execution() -> None:
         ({**COLOR, "choices": ["É"], "allow_other": True}, "é", "é"),
         (SIZES, "s", ("S",)),
         (SIZES, ["l", "S", "L"], ("L", "S")),
+        ({**SIZES, "allow_other": True}, ["s", " XL "], ("S", "XL")),
         (SIZES, [], None),
         ({**SIZES, "choices": ["1", "true"]}, [1, True], ("1", "true")),
         (SURE, True, "yes"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rho_core.authority.capabilities import ReadPath
+from rho_core.authority.capabilities import GrantedRoot, ReadPath
 from rho_core.errors import ToolError, ToolErrorKind
 from rho_core.tooling.resources import AccessMode, WorkspacePath
 from rho_core.tools.files.images import image_facts
@@ -91,6 +91,26 @@ async def test_the_plan_shares_the_canonical_path_for_every_spelling(session: Fi
             WorkspacePath(session.root / "real.txt"),
             AccessMode.SHARED,
         )
+
+
+@pytest.mark.clause("T2.25", "T5.2")
+async def test_a_granted_root_is_read_by_its_path_and_through_a_link_alike(
+    session: FileSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "a.txt").write_text("x\n")
+    (session.root / "link").symlink_to(other)
+    spellings = (str(other / "a.txt"), f"{other}/./a.txt", "link/a.txt")
+    for spelling in spellings:
+        error = await session.fail("read_file", path=spelling)
+        assert error.tool_kind is ToolErrorKind.POLICY_DENIED
+    session.workspace = session.workspace.with_granted_root(other)
+    plans = [await session.prepare("read_file", path=spelling) for spelling in spellings]
+    assert len({plan.capabilities for plan in plans}) == 1
+    assert len({plan.accesses for plan in plans}) == 1
+    (request,) = plans[0].capabilities
+    assert request.operation == ReadPath(other / "a.txt", GrantedRoot(other))
+    assert (await session.execute(plans[2])).content.endswith("a.txt\n1:x")
 
 
 @pytest.mark.clause("T3.5", "case:C3")
@@ -196,6 +216,15 @@ async def test_what_is_no_text_is_refused_with_its_kind(
     assert said in error.message
 
 
+@pytest.mark.clause("T5.3", "T5.4")
+async def test_bad_bytes_outside_of_the_window_are_refused_too(session: FileSession) -> None:
+    good = b"line\n" * 100_000
+    for data, offset in ((b"\xff\n" + good, 90_000), (good + b"\xff\n", 1)):
+        session.put("x.txt", data)
+        error = await session.fail("read_file", path="x.txt", offset=offset, limit=1)
+        assert "is not valid UTF-8 (byte 0xFF" in error.message
+
+
 @pytest.mark.clause("case:C6")
 async def test_utf_16_is_decoded_by_its_mark_and_named(session: FileSession) -> None:
     session.put("u.txt", "a\né\n".encode("utf-16"))
@@ -280,7 +309,13 @@ async def test_no_workspace_and_cancellation_are_reported_before_any_file_is_tou
 @pytest.mark.clause("T6.1", "T2.17")
 @pytest.mark.parametrize(
     ("data", "media_type"),
-    [(png(), "image/png"), (GIF, "image/gif"), (JPEG, "image/jpeg"), (WEBP, "image/webp")],
+    [
+        (png(), "image/png"),
+        (GIF, "image/gif"),
+        (GIF.replace(b"89a", b"87a", 1), "image/gif"),
+        (JPEG, "image/jpeg"),
+        (WEBP, "image/webp"),
+    ],
 )
 async def test_an_image_is_given_to_the_model(
     session: FileSession, data: bytes, media_type: str

@@ -17,13 +17,18 @@ from rho_core.tools.shell.terminal_text import plain_text
 
 
 def result_of(
-    stdout: bytes, stderr: bytes = b"", *, limit: int = 1_000, code: int = 0
+    stdout: bytes,
+    stderr: bytes = b"",
+    *,
+    limit: int = 1_000,
+    code: int = 0,
+    timed_out: bool = False,
 ) -> ShellResult:
     capture = OutputCapture(limit)
     for begin in range(0, len(stdout), 700):
         capture.feed(0, stdout[begin : begin + 700])
     capture.feed(1, stderr)
-    return ShellResult(CommandExit(code, 1.25), capture, False)
+    return ShellResult(CommandExit(code, 1.25, timed_out=timed_out), capture, False)
 
 
 @pytest.mark.clause("case:A11", "case:A12")
@@ -106,6 +111,19 @@ def test_the_report_fits_its_budget_and_keeps_its_footer(
     footer = text.rpartition("\n\n")[2]
     assert footer.startswith("time: 1.2s")
     assert ("exit code" in footer) == (code != 0)
+
+
+@pytest.mark.clause("T2.18", "T16.12")
+@pytest.mark.parametrize("budget", [200, 1_000, 5_000])
+def test_the_report_of_a_timeout_fits_its_budget_and_keeps_both_ends(budget: int) -> None:
+    whole = b"".join(b"line %d\n" % number for number in range(5_000))
+    result = result_of(whole, b"e" * 5_000, limit=budget, code=-9, timed_out=True)
+    text = report_text(result, budget, timeout_seconds=2)
+    assert len(text.encode()) <= budget
+    assert text.startswith("command timed out after 2s\n\nstdout:\nline 0\n")
+    assert "4999\n\nstderr:\neee" in text
+    assert text.endswith("eee")
+    assert "time: " not in text
 
 
 @pytest.mark.clause("T16.10")

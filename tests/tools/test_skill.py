@@ -232,7 +232,9 @@ def test_equivalent_front_matter_loads_alike(text: str) -> None:
         f"name: demo\ndescription: {'d' * 1025}",
         "name: demo\ndescription: d\nallowed-tools: [a]",
         "name: demo\ndescription: d\ndisable-model-invocation: 1",
-        "name: demo\ndescription: d\ncompatibility: ''\nlicense: 3",
+        "name: demo\ndescription: d\ncompatibility: ''",
+        f"name: demo\ndescription: d\ncompatibility: {'c' * 501}",
+        "name: demo\ndescription: d\nlicense: 3",
         "- name",
         "name: demo\n\tdescription",
         "a: &a [x]\nb: *a\nname: demo\ndescription: d",
@@ -245,6 +247,23 @@ def test_equivalent_front_matter_loads_alike(text: str) -> None:
 def test_broken_front_matter_is_named(block: str) -> None:
     with pytest.raises(BrokenSkill):
         parse_header(f"---\n{block}\n---\n".encode(), "demo")
+
+
+@pytest.mark.clause("T26.5")
+def test_front_matter_may_be_as_long_as_the_limits_and_no_longer() -> None:
+    def parsed(name: int, description: int, compatibility: int) -> str:
+        lines = (
+            f"name: {'n' * name}",
+            f"description: {'d' * description}",
+            f"compatibility: {'c' * compatibility}",
+        )
+        text = "\n".join(("---", *lines, "---", ""))
+        return parse_header(text.encode(), "n" * name).name
+
+    assert parsed(64, 1024, 500) == "n" * 64
+    for sizes in ((65, 1, 1), (1, 1025, 1), (1, 1, 501)):
+        with pytest.raises(BrokenSkill):
+            parsed(*sizes)
 
 
 @settings(max_examples=100)
