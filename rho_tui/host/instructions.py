@@ -55,9 +55,9 @@ def discover_instructions(
     files: list[InstructionFile] = []
     warnings: list[str] = []
     for candidate in candidates:
-        if not candidate.is_file():
-            continue
         try:
+            if not candidate.is_file():
+                continue
             text = _read_authorized(candidate, workspace, policy)
         except (OSError, ValueError, RhoError) as error:
             warnings.append(f"{candidate} was not used: {error}")

@@ -60,6 +60,20 @@ def test_unreadable_files_are_left_out_and_named(project: Path, content: bytes) 
     assert "AGENTS.md was not used" in found.warnings[0]
 
 
+@pytest.mark.clause("T27.1")
+def test_a_folder_that_cannot_be_looked_into_costs_only_its_file(project: Path) -> None:
+    (project / "AGENTS.md").write_text("root")
+    impossible = project / ("x" * 300)  # no file system takes a name of that length
+    found = discover_instructions(_workspace(project), ModePolicy(), user_dir=impossible)
+    assert [file.text for file in found.files] == ["root"]
+    assert len(found.warnings) == 1
+
+
+def test_without_any_file_there_is_nothing_and_nobody_is_warned(project: Path) -> None:
+    found = discover_instructions(_workspace(project), ModePolicy(), user_dir=project / "none")
+    assert (found.files, found.warnings) == ((), ())
+
+
 def test_a_folder_of_that_name_is_nothing(project: Path) -> None:
     (project / "AGENTS.md").mkdir()
     assert discover_instructions(_workspace(project), ModePolicy()).files == ()
