@@ -5,7 +5,9 @@ Pure: the same call, live or resumed, gives the same card.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +28,7 @@ from rho_tui.transcript.blocks import (
     Family,
     ShellBody,
     TextBody,
+    Tone,
     ToolCard,
 )
 from rho_tui.transcript.edit_cards import DOCUMENT_TOOLS, document_primary, project
@@ -221,10 +224,11 @@ def _shell_result(call: CallFacts, content: str) -> _Drawn:
     if details.get("timed_out"):
         facts.append(Fact(f"timed out{took}", "error"))
     elif exit_code is not None:
-        facts.append(Fact(f"exit {exit_code}{took}", "meta" if exit_code == 0 else "error"))
+        tone: Tone = "meta" if exit_code == 0 else "error"
+        facts.append(Fact(f"{_exit_text(exit_code)}{took}", tone))
     if spill := details.get("spill_path"):
         facts.append(Fact(f"the output is kept in {spill}", "meta"))
-    shown = _shell_output(content)
+    shown = _shell_output(content, timed_out=bool(details.get("timed_out")))
     return tuple(facts), (ShellBody(shown),) if shown else ()
 
 
@@ -235,7 +239,7 @@ def _process_result(call: CallFacts, content: str) -> _Drawn:
         return (Fact("stop requested", "meta"),), ()
     parts = [str(state).replace("_", " ")]
     if exit_code is not None:
-        parts.append(f"exit {exit_code}")
+        parts.append(_exit_text(exit_code))
     parts.append(f"{details.get('duration_seconds', 0):.1f}s")
     failed = exit_code is not None or state in ("timed_out", "failed_to_start")
     shown = content.partition("\n\n")[2]
@@ -245,11 +249,24 @@ def _process_result(call: CallFacts, content: str) -> _Drawn:
     return (fact,), (ShellBody(shown),) if shown else ()
 
 
-def _shell_output(content: str) -> str:
-    """The streams of a result without its footer, and without a label where one stream is alone."""
-    body, separator, footer = content.rpartition("\n\n")
-    if not (separator and footer.startswith("time: ")):
-        body = "" if content.startswith("time: ") else content
+def _exit_text(exit_code: object) -> str:
+    """`exit 3`, or by name which signal ended it."""
+    if isinstance(exit_code, int) and exit_code < 0:
+        with contextlib.suppress(ValueError):
+            return f"ended by {signal.Signals(-exit_code).name}"
+    return f"exit {exit_code}"
+
+
+def _shell_output(content: str, *, timed_out: bool) -> str:
+    """The streams of a result without what the facts say, and without the label of a lone one."""
+    if timed_out:  # one line first, and no footer
+        body = content.partition("\n\n")[2]
+    elif content.startswith("time: "):
+        body = ""
+    else:
+        body, separator, footer = content.rpartition("\n\n")
+        if not (separator and footer.startswith("time: ")):
+            body = content
     if "\n\nstderr:\n" not in body:
         body = body.removeprefix("stdout:\n").removeprefix("stderr:\n")
     return body
