@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rho_core.errors import SessionBusy
+from rho_core.testing import ScriptedTool
 from rho_core.tooling.contract import Tool
 from rho_core.tooling.registry import with_replaced
 from rho_core.tools.file_tools import EditFormat, FileTools
@@ -106,6 +107,19 @@ async def test_a_session_that_does_not_take_the_tool_keeps_its_views(
     assert slots.files.edit_format is EditFormat.HASHLINE
     read = ToolCalls(slots.tools["read_file"], tmp_path)
     assert (await read.run(path="a.txt")).content.startswith(TAGGED)
+
+
+@pytest.mark.clause("T1.3", "T1.5")
+@pytest.mark.parametrize("legacy", ["edit_file", "write_file"])
+def test_a_tool_of_the_host_with_a_legacy_name_is_no_edit_tool(slots: Slots, legacy: str) -> None:
+    own = ScriptedTool(legacy)
+    slots.tools = {legacy: own, **slots.tools}
+    slots.files.switch_format("str_replace", slots.replace)
+    assert list(slots.tools) == [legacy, "list_dir", "read_file", "write", "str_replace", "grep"]
+    assert slots.tools[legacy] is own
+    del slots.tools["str_replace"]
+    slots.files.switch_format("hashline", slots.replace)
+    assert list(slots.tools) == [legacy, "list_dir", "read_file", "write", "grep"]
 
 
 @pytest.mark.clause("D22", "T1.3")
