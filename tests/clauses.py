@@ -1,13 +1,14 @@
 """`python -m tests.clauses`: which tests prove which clause of docs/contracts, and what is missing.
 
 Reads the pages and the tests' sources; nothing is imported or run. Exits with 1 when a clause
-has no test, when a test cites a clause that does not exist, or when the inventory at the end of a
-page names a test that does not exist.
+has no test, when a test cites a clause that does not exist, or when a row of the inventory at the
+end of a page names a test that does not exist, or neither a test nor a reason.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _CLAUSE = re.compile(r"^- (?P<id>[A-Z]+\d+(?:\.\d+)*) · (?P<na>n/a: *)?(?P<text>.+)$")
 #: `| what the reference calls it | file::test, file::test |`
 _NAMED_TEST = re.compile(r"`(?P<file>[\w/]+)::(?P<test>test_\w+)`")
+_INVENTORY_ROW = re.compile(r"^\| (?P<theirs>.+?) \| (?P<ours>.+) \|$")
 
 #: page -> the ids that it defines; ids of a page that does not exist yet are checked for form only
 _PAGES = {
@@ -33,11 +35,15 @@ _PAGES = {
 
 @dataclass(frozen=True)
 class Page:
-    """The clauses of one page: id -> whether it applies; and the tests that it names."""
+    """The clauses of one page: id -> whether it applies; and the tests that it names.
+
+    `bare_rows` are the rows of its inventory that name no test and have no dash either.
+    """
 
     name: str
     clauses: dict[str, bool]
     named_tests: tuple[tuple[str, str], ...]
+    bare_rows: tuple[str, ...] = ()
 
 
 @dataclass
@@ -60,7 +66,15 @@ def read_page(path: Path) -> Page:
             raise ValueError(f"{path.name} defines {match['id']} twice")
         clauses[match["id"]] = match["na"] is None
     named = tuple((m["file"], m["test"]) for m in _NAMED_TEST.finditer(text))
-    return Page(path.name, clauses, named)
+    return Page(path.name, clauses, named, tuple(_bare_rows(text)))
+
+
+def _bare_rows(page: str) -> Iterator[str]:
+    for table in page.split("| theirs | ours |\n|---|---|\n")[1:]:
+        for line in itertools.takewhile(lambda line: line.startswith("|"), table.splitlines()):
+            row = _INVENTORY_ROW.match(line)
+            if row is None or not (row["ours"].startswith("— ") or _NAMED_TEST.search(row["ours"])):
+                yield line
 
 
 def cited(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
@@ -115,6 +129,7 @@ def check(pages: Sequence[Page], tests: Path) -> Report:
                 report.proofs.setdefault(clause, []).append(f"{where}::{test}")
     for page in pages:
         report.problems += _unproved(page, report.proofs)
+        report.problems += (f"{page.name}: neither test nor reason: {r}" for r in page.bare_rows)
         for file, test in page.named_tests:
             if (file, test) not in existing:
                 report.problems.append(f"{page.name} names {file}::{test}, which does not exist")

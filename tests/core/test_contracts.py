@@ -51,12 +51,19 @@ def test_a_complete_page_has_no_problems(tmp_path: Path) -> None:
         (PAGE, TEST.replace('"C1"', '"C1", "C2"'), "cites C2: core.md says it does not apply"),
         (PAGE, TEST.replace("case:A6", "case:6"), "cites case:6: no contract has ids of that"),
         (PAGE.replace("test_works", "test_other"), TEST, "names test_it::test_other"),
+        (PAGE + "| `more` | later |\n", TEST, "neither test nor reason: | `more` | later |"),
+        (PAGE + "| `more` |\n", TEST, "neither test nor reason: | `more` |"),
     ],
 )
 def test_a_gap_is_reported(tmp_path: Path, page: str, test: str, problem: str) -> None:
     problems = report_of(tmp_path, page=page, test=test)
     assert len(problems) == 1
     assert problem in problems[0]
+
+
+def test_a_reason_stands_for_a_test(tmp_path: Path) -> None:
+    page = PAGE + "| `more` | — not here; see `test_it::test_works` |\n\n| other | table |\n"
+    assert report_of(tmp_path, page=page) == []
 
 
 def test_marks_of_modules_and_classes_count_for_their_tests(tmp_path: Path) -> None:
