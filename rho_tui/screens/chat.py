@@ -25,9 +25,10 @@ from rho_tui.host.workbench import Workbench
 from rho_tui.screens.attention import Attention
 from rho_tui.screens.commands import chat_registry, find_command
 from rho_tui.screens.opening import SessionOpening
-from rho_tui.screens.presenter import Presenter, Surface
+from rho_tui.screens.presenter import Presenter
 from rho_tui.screens.session_control import SessionControl
 from rho_tui.screens.status import initial_status
+from rho_tui.screens.surface import Surface
 from rho_tui.transcript.blocks import ErrorBlock, NoticeBlock
 from rho_tui.transcript.sanitize import clean_line
 from rho_tui.widgets.activity_line import ActivityLine

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from rho_core.events import SteeringApplied
 from rho_tui.host import facts
+from rho_tui.host.catalogue import ProviderChoice
+from rho_tui.host.config import Config
 from rho_tui.screens.activity import activity_after
-from rho_tui.screens.presenter import Presenter
+from rho_tui.screens.pending import PendingInput
 from rho_tui.screens.status_after import status_after
+from rho_tui.screens.surface import Surface
 from rho_tui.transcript.reducer import TranscriptReducer
 
 
-class Folding:
-    """Feed it every event of one conversation, in order. `screen` has what is drawn on."""
+class Shown(Protocol):
+    """What events are drawn on, and what their meaning depends on."""
 
-    def __init__(self, screen: Presenter) -> None:
+    surface: Surface
+    config: Config
+    pending: PendingInput
+    choice: ProviderChoice | None
+
+    def show_pending(self) -> None:
+        """Draw what waits."""
+
+
+class Folding:
+    """Feed it every event of one conversation, in order."""
+
+    def __init__(self, screen: Shown) -> None:
         self._screen = screen
         self._reducer = TranscriptReducer(
             screen.surface.transcript, show_reasoning=screen.config.display.show_reasoning

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rho_tui.host.catalogue import ProviderChoice
 from rho_tui.host.config import Config
 from rho_tui.screens.pending import PendingInput
 from rho_tui.screens.status import with_choice
+from rho_tui.screens.surface import Surface
 from rho_tui.transcript.blocks import SessionHeaderBlock
-from rho_tui.widgets.activity_line import ActivityLine
-from rho_tui.widgets.composer import Composer
-from rho_tui.widgets.pending_input import PendingInputPanel
-from rho_tui.widgets.prompt_dock import PromptDock
-from rho_tui.widgets.status_line import StatusLine
-from rho_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from rho_tui.host.facts import ConversationEvent
@@ -28,18 +22,6 @@ HINTS = (
     ("esc", "stop the model"),
     ("ctrl+o", "expand the newest card"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Surface:
-    """The widgets of the chat screen that show a conversation."""
-
-    transcript: TranscriptView
-    pending: PendingInputPanel
-    activity: ActivityLine
-    dock: PromptDock
-    composer: Composer
-    status: StatusLine
 
 
 class Presenter:
