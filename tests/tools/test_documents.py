@@ -187,11 +187,11 @@ async def test_entities_are_refused(read: ToolCalls) -> None:
 
 
 @pytest.mark.clause("T7.7")
-async def test_a_pdf_that_inflates_without_measure_does_no_harm(read: ToolCalls) -> None:
-    bomb = zlib.compress(b"BT " + b" " * (90 * 1024 * 1024), 1)
-    text = await text_of(read, "bomb.pdf", pdf([bomb, "the other page"]))
-    assert "the other page" in text
-    assert "pages that cannot be read: 1" in text
+async def test_a_pdf_that_inflates_without_measure_is_refused_in_words(read: ToolCalls) -> None:
+    half = zlib.compress(b"BT " + b" " * (33 * 1024 * 1024), 1)
+    assert "the other page" in await text_of(read, "half.pdf", pdf([half, "the other page"]))
+    message = await refusal(read, "bomb.pdf", pdf([half, half, "the other page"]))
+    assert message == "could not read bomb.pdf: it expands to more than 67108864 bytes"
 
 
 @pytest.mark.clause("T7.7")
@@ -199,7 +199,7 @@ async def test_a_pdf_that_nests_without_measure_is_refused_in_words(read: ToolCa
     depth = 100_000
     nested = b"<< /Type /Catalog /Pages " + b"[" * depth + b"]" * depth + b" >>"
     data = b"%PDF-1.4\n1 0 obj\n" + nested + b"\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n"
-    assert "it " in await refusal(read, "deep.pdf", data)
+    assert "nests more than 100 levels" in await refusal(read, "deep.pdf", data)
     fine = pdf(["[[<< not syntax"], extra=b"% " + b"[" * 5_000 + b"\n")
     assert "not syntax" in await text_of(read, "fine.pdf", fine)
 

@@ -6,6 +6,7 @@ import io
 import logging
 
 from rho_core.tools.documents.archive import DamagedDocument
+from rho_core.tools.documents.pdf_preflight import check_pdf
 from rho_core.tools.documents.text_budget import DocumentText, TextFull
 
 MAX_PAGES = 1_000
@@ -14,8 +15,10 @@ MAX_PAGES = 1_000
 def read_pdf(data: bytes, target: DocumentText) -> None:
     """The pages' texts under `[page n]` lines; there is no OCR.
 
-    The library inflates at most 75 MB of each stream; the worker's limits hold for the rest.
+    Raises `DamagedDocument`, also for a file that may cost too much. Where that cannot be told
+    beforehand the library's own limits and those of the process hold.
     """
+    check_pdf(data)
     import pypdf
     from pypdf.errors import PyPdfError
 
