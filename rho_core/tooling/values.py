@@ -36,7 +36,9 @@ class ToolMetadata:
 
     `diff` is a unified diff. `details` are small typed facts for a card, such as `exit_code`
     (int), `duration_seconds` (float), `matches`/`files`/`entries`/`lines` (int), `timed_out`
-    (bool), `spill_path` (str), `start_line`/`end_line` (int).
+    (bool), `spill_path` (str), `start_line`/`end_line` (int). `styles` are the colours of the
+    result's text as a terminal has them: `[[offset, "1;31"], …]`, a character offset and the
+    arguments of an SGR sequence, bounded by the tool.
     """
 
     operation: ToolOperation = ToolOperation.OTHER

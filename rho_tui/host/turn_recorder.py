@@ -29,12 +29,12 @@ from rho_core.tooling.values import ToolMetadata, ToolSucceeded
 from rho_core.usage import ModelUsage
 from rho_tui.host import facts
 from rho_tui.host.facts import ConversationEvent
+from rho_tui.host.live_output import LOOK_BACK, MAX_OUTPUT_TAIL, output_tail
 from rho_tui.host.replay import attachment_labels, question_closed
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.journal import HistoryJournal
 
-MAX_OUTPUT_TAIL = 16 * 1024
-"""Characters of live output that are kept of a call which did not succeed."""
+_KEPT_OUTPUT = MAX_OUTPUT_TAIL + LOOK_BACK
 
 
 class Histories(Protocol):
@@ -163,7 +163,7 @@ class TurnRecorder:
                 return Recorded([*self._close_reasoning(), event])
             case run.ToolUpdated(call_id=call_id, progress=progress):
                 if progress.output_delta and (call := self._calls.get(call_id)):
-                    call.tail = (call.tail + progress.output_delta)[-MAX_OUTPUT_TAIL:]
+                    call.tail = (call.tail + progress.output_delta)[-_KEPT_OUTPUT:]
                 return Recorded([event])
             case run.ToolCallUpdated():
                 return Recorded([*self._close_reasoning(), event])
@@ -227,7 +227,7 @@ class TurnRecorder:
         call = self._calls.pop(event.call_id, None)
         seconds = self._clock() - call.started if call else 0.0
         succeeded = isinstance(event.completion, ToolSucceeded)
-        tail = "" if call is None or succeeded else call.tail
+        tail = "" if call is None or succeeded else output_tail(call.tail)
         record = r.ToolCallFinished(event.call_id, event.completion, seconds, tail)
         self._stage(record)
         self._journal.call_finished(record)

@@ -10,7 +10,7 @@ from rho_core.cancellation import CancellationToken
 from rho_core.errors import ToolErrorKind
 from rho_core.tooling.values import ToolFailed, ToolMetadata, ToolOutput, ToolSucceeded
 from rho_core.tools.shell.processes import ShellSupervisor, ShellUnavailable
-from rho_core.tools.shell.report import report_text
+from rho_core.tools.shell.report import shell_report
 from rho_core.tools.shell.run import run_shell, shell_execution
 from rho_tui.transcript.sink import TranscriptSink
 from rho_tui.transcript.tool_cards import CallFacts, tool_card
@@ -92,17 +92,8 @@ class InlineShell:
             return str(error), ToolFailed(ToolErrorKind.EXECUTION, str(error))
         if result.was_cancelled:
             return "cancelled", ToolFailed(ToolErrorKind.CANCELLED, "tool call cancelled")
-        text = report_text(result, self._max_output_bytes, timeout_seconds=TIMEOUT_SECONDS)
-        ended = result.exit
-        details: dict[str, object] = {
-            "duration_seconds": ended.duration_seconds,
-            "timed_out": ended.timed_out,
-        }
-        if ended.exit_code is not None:
-            details["exit_code"] = ended.exit_code
-        if result.output.spill is not None and result.output.spill.path is not None:
-            details["spill_path"] = str(result.output.spill.path)
-        metadata = ToolMetadata().with_details(**details)
-        if ended.exit_code == 0 and not ended.timed_out:
+        report = shell_report(result, self._max_output_bytes, timeout_seconds=TIMEOUT_SECONDS)
+        text, metadata = report.text, ToolMetadata().with_details(**report.facts)
+        if result.exit.exit_code == 0 and not result.exit.timed_out:
             return text, ToolSucceeded(ToolOutput(text, metadata))
         return text, ToolFailed(ToolErrorKind.EXECUTION, text, metadata)

@@ -9,12 +9,12 @@ from typing import Any
 from rho_core.history.messages import ToolCall
 from rho_core.tooling.values import ToolCompletion, ToolMetadata, ToolProgress
 from rho_tui.host.facts import QuestionReply
+from rho_tui.host.live_output import LOOK_BACK
 from rho_tui.transcript.blocks import CardStatus, Fact, ToolCard
 from rho_tui.transcript.sink import TranscriptSink
-from rho_tui.transcript.tool_cards import CallFacts, tool_card
+from rho_tui.transcript.tool_cards import MAX_LIVE_OUTPUT, CallFacts, tool_card
 
 _PARSE_STRIDE = 4096
-_LIVE_TAIL = 256 * 1024
 
 
 @dataclass(slots=True)
@@ -34,6 +34,8 @@ class _Call:
     block_id: str
     facts: CallFacts
     replies: tuple[Fact, ...] = ()
+    shown_output: int = 0
+    """Characters of live output in the card, those that fell out of `facts` included."""
 
 
 class CallCards:
@@ -89,15 +91,19 @@ class CallCards:
         if call is None:
             return
         if progress.output_delta:
-            tail = (call.facts.live_output + progress.output_delta)[-_LIVE_TAIL:]
-            first = not call.facts.live_output
-            call.facts = replace(call.facts, live_output=tail)
-            if first:
-                self._draw(call)
-            else:
-                self._sink.append_text(call.block_id, progress.output_delta)
+            self._show_output(call, progress.output_delta)
         if progress.message or progress.total_units is not None:
             self._change(call_id, progress=_progress_line(progress))
+
+    def _show_output(self, call: _Call, delta: str) -> None:
+        """Let the card grow, and now and then draw it anew with what is kept of the output."""
+        output = (call.facts.live_output + delta)[-MAX_LIVE_OUTPUT - LOOK_BACK :]
+        call.facts = replace(call.facts, live_output=output)
+        if 0 < call.shown_output < 2 * MAX_LIVE_OUTPUT:
+            call.shown_output += len(delta)
+            self._sink.append_text(call.block_id, delta)
+        else:
+            self._draw(call)
 
     def awaiting(self, call_id: str, preview: ToolMetadata | None) -> None:
         """The call waits for a person; its preview shows what would happen."""
@@ -154,6 +160,7 @@ class CallCards:
 
     def _draw(self, call: _Call) -> None:
         card = tool_card(call.facts)
+        call.shown_output = len(call.facts.live_output)
         if call.replies and card.status is CardStatus.OK:
             # the form's own labels say more than the JSON that the model reads
             card = ToolCard(card.header, card.status, call.replies)

@@ -5,9 +5,7 @@ Pure: the same call, live or resumed, gives the same card.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +17,7 @@ from rho_core.tooling.values import (
     ToolSucceeded,
     ToolUnavailable,
 )
+from rho_tui.host.live_output import output_tail
 from rho_tui.transcript.blocks import (
     Body,
     CardHeader,
@@ -28,12 +27,15 @@ from rho_tui.transcript.blocks import (
     Family,
     ShellBody,
     TextBody,
-    Tone,
     ToolCard,
 )
+from rho_tui.transcript.command_cards import Drawn, process_result, shell_result
 from rho_tui.transcript.edit_cards import DOCUMENT_TOOLS, document_primary, project
 
 INTERRUPTED = "tool call interrupted before completion"
+MAX_LIVE_OUTPUT = 256 * 1024
+"""Characters of a running command's output that its card is drawn with."""
+
 _MAX_ERROR_FACT = 160
 _FAMILIES: Mapping[str, Family] = {
     "list_dir": "file",
@@ -76,14 +78,14 @@ def tool_card(call: CallFacts) -> ToolCard:
     """Draw a call: running while it has no completion."""
     header = _header(call)
     if call.interrupted:
-        return ToolCard(header, CardStatus.INTERRUPTED, (), _live_body(call))
+        return _interrupted(header, call)
     match call.completion:
         case None:
             return ToolCard(header, CardStatus.RUNNING, _running_facts(call), _live_body(call))
         case ToolUnavailable():
             return ToolCard(header, CardStatus.ERROR, (Fact("no such tool", "error"),))
         case ToolFailed(message=message) if message in (INTERRUPTED, "tool call cancelled"):
-            return ToolCard(header, CardStatus.INTERRUPTED, (), _live_body(call))
+            return _interrupted(header, call)
         case ToolFailed():
             return _failed(header, call, call.completion)
         case ToolSucceeded():
@@ -151,10 +153,16 @@ def _live_body(call: CallFacts) -> tuple[Body, ...]:
     if call.awaiting_approval:
         return ()  # the prompt shows what would happen; twice would be noise
     if call.live_output:
-        return (ShellBody(call.live_output),)
+        return (ShellBody(output_tail(call.live_output, MAX_LIVE_OUTPUT)),)
     if not call.metadata.diff and (projection := project(call.name, call.arguments)):
         return (DiffBody(projection.diff, projection.files[0].shown),)
     return _diff_body(call.metadata)
+
+
+def _interrupted(header: CardHeader, call: CallFacts) -> ToolCard:
+    """A call without a result shows as much of its output as the session file keeps."""
+    kept = replace(call, live_output=output_tail(call.live_output))
+    return ToolCard(header, CardStatus.INTERRUPTED, (), _live_body(kept))
 
 
 def _projected_stat(call: CallFacts) -> tuple[Fact, ...]:
@@ -171,7 +179,7 @@ def _projected_stat(call: CallFacts) -> tuple[Fact, ...]:
 def _failed(header: CardHeader, call: CallFacts, failure: ToolFailed) -> ToolCard:
     if call.name == "bash" and "duration_seconds" in failure.metadata.details:
         # the command ran: its output and exit code say more than the first line would
-        drawn = _shell_result(replace(call, metadata=failure.metadata), failure.message)
+        drawn = shell_result(failure.metadata, failure.message)
         return ToolCard(header, CardStatus.ERROR, *drawn)
     first, _, rest = failure.message.partition("\n")
     if len(first) > _MAX_ERROR_FACT:
@@ -190,11 +198,8 @@ def _succeeded(header: CardHeader, call: CallFacts, success: ToolSucceeded) -> T
     return ToolCard(_header(done), CardStatus.OK, (*notices, *facts), bodies)
 
 
-_Drawn = tuple[tuple[Fact, ...], tuple[Body, ...]]
-
-
-def _count(key: str, singular: str, plural: str) -> Callable[[CallFacts, str], _Drawn]:
-    def draw(call: CallFacts, _content: str) -> _Drawn:
+def _count(key: str, singular: str, plural: str) -> Callable[[CallFacts, str], Drawn]:
+    def draw(call: CallFacts, _content: str) -> Drawn:
         number = call.metadata.details.get(key)
         if number is None:
             return (), ()
@@ -203,7 +208,7 @@ def _count(key: str, singular: str, plural: str) -> Callable[[CallFacts, str], _
     return draw
 
 
-def _search_result(call: CallFacts, content: str) -> _Drawn:
+def _search_result(call: CallFacts, content: str) -> Drawn:
     details = call.metadata.details
     matches, files = details.get("matches"), details.get("files")
     facts: tuple[Fact, ...] = ()
@@ -216,68 +221,12 @@ def _search_result(call: CallFacts, content: str) -> _Drawn:
     return facts, (TextBody(content),) if matches and content.strip() else ()
 
 
-def _shell_result(call: CallFacts, content: str) -> _Drawn:
-    details = call.metadata.details
-    facts: list[Fact] = []
-    exit_code, seconds = details.get("exit_code"), details.get("duration_seconds")
-    took = f" · {seconds:.1f}s" if isinstance(seconds, int | float) else ""
-    if details.get("timed_out"):
-        facts.append(Fact(f"timed out{took}", "error"))
-    elif exit_code is not None:
-        tone: Tone = "meta" if exit_code == 0 else "error"
-        facts.append(Fact(f"{_exit_text(exit_code)}{took}", tone))
-    if spill := details.get("spill_path"):
-        facts.append(Fact(f"the output is kept in {spill}", "meta"))
-    shown = _shell_output(content, timed_out=bool(details.get("timed_out")))
-    return tuple(facts), (ShellBody(shown),) if shown else ()
-
-
-def _process_result(call: CallFacts, content: str) -> _Drawn:
-    details = call.metadata.details
-    state, exit_code = details.get("state"), details.get("exit_code")
-    if state is None:
-        return (Fact("stop requested", "meta"),), ()
-    parts = [str(state).replace("_", " ")]
-    if exit_code is not None:
-        parts.append(_exit_text(exit_code))
-    parts.append(f"{details.get('duration_seconds', 0):.1f}s")
-    failed = exit_code is not None or state in ("timed_out", "failed_to_start")
-    shown = content.partition("\n\n")[2]
-    if "\nstderr:\n" not in shown:
-        shown = shown.removeprefix("stdout:\n").removeprefix("stderr:\n")
-    fact = Fact(" · ".join(parts), "error" if failed else "meta")
-    return (fact,), (ShellBody(shown),) if shown else ()
-
-
-def _exit_text(exit_code: object) -> str:
-    """`exit 3`, or by name which signal ended it."""
-    if isinstance(exit_code, int) and exit_code < 0:
-        with contextlib.suppress(ValueError):
-            return f"ended by {signal.Signals(-exit_code).name}"
-    return f"exit {exit_code}"
-
-
-def _shell_output(content: str, *, timed_out: bool) -> str:
-    """The streams of a result without what the facts say, and without the label of a lone one."""
-    if timed_out:  # one line first, and no footer
-        body = content.partition("\n\n")[2]
-    elif content.startswith("time: "):
-        body = ""
-    else:
-        body, separator, footer = content.rpartition("\n\n")
-        if not (separator and footer.startswith("time: ")):
-            body = content
-    if "\n\nstderr:\n" not in body:
-        body = body.removeprefix("stdout:\n").removeprefix("stderr:\n")
-    return body
-
-
-def _edit_result(call: CallFacts, _content: str) -> _Drawn:
+def _edit_result(call: CallFacts, _content: str) -> Drawn:
     stat = _diff_stat(call.metadata)
     return stat or (Fact("no changes", "meta"),), _diff_body(call.metadata)
 
 
-def _questionnaire_result(_call: CallFacts, content: str) -> _Drawn:
+def _questionnaire_result(_call: CallFacts, content: str) -> Drawn:
     try:
         result = json.loads(content)
         rows = [f"{a['id']}: {_answer(a['answer'])}" for a in result["answers"]]
@@ -294,19 +243,19 @@ def _answer(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _other_result(call: CallFacts, content: str) -> _Drawn:
+def _other_result(call: CallFacts, content: str) -> Drawn:
     urls = tuple(Fact(url, "meta") for url in call.metadata.urls)
     body: tuple[Body, ...] = (TextBody(content),) if content.strip() else ()
     return (*_diff_stat(call.metadata), *urls), (*_diff_body(call.metadata), *body)
 
 
-_RESULTS: Mapping[str, Callable[[CallFacts, str], _Drawn]] = {
+_RESULTS: Mapping[str, Callable[[CallFacts, str], Drawn]] = {
     "list_dir": _count("entries", "entry", "entries"),
     "read_file": _count("lines", "line", "lines"),
     "grep": _search_result,
     "glob": _search_result,
-    "bash": _shell_result,
-    "process": _process_result,
+    "bash": lambda call, content: shell_result(call.metadata, content),
+    "process": lambda call, content: process_result(call.metadata, content),
     "write": _edit_result,
     "str_replace": _edit_result,
     "edit": _edit_result,

@@ -16,6 +16,7 @@ from rho_core.authority.capabilities import (
     PrimaryWorkspace,
     WritePath,
 )
+from rho_core.authority.workspace import Workspace
 from rho_core.errors import ProviderError, ProviderErrorKind, ToolError
 from rho_core.history.compaction import CompactionPolicy
 from rho_core.history.messages import Image, SystemMessage, ToolCall, UserMessage
@@ -33,10 +34,13 @@ from rho_core.providers.contract import (
 from rho_core.questions import HostChoice, HostInputRequest, HostInputResponse, HostQuestion
 from rho_core.testing import PlannedTool, ScriptedCompactor, ScriptedTool, ScriptedTurn
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput, ToolProgress
+from rho_core.tools.shell.tool import BashTool
 from rho_core.usage import ModelUsage
 from rho_tui.host import facts
 from rho_tui.host.facts import ApprovalVerdict, TurnEndKind
-from tests.host.conversation_kit import GatedProvider, Stage, session_path
+from rho_tui.host.permissions import PermissionMode
+from rho_tui.transcript.blocks import ShellBody, ToolCard
+from tests.host.conversation_kit import GatedProvider, Stage, blocks, session_path
 
 DONE = ScriptedTurn.completed("done")
 DIFF = ToolMetadata(
@@ -74,6 +78,58 @@ async def test_text_tools_and_diffs(tmp_path: Path) -> None:
         ended = await stage.play(conversation, "first", "second")
     assert (ended.kind, ended.text) == (TurnEndKind.COMPLETED, "done")
     stage.assert_replay_equals_live()
+
+
+@pytest.mark.clause("APP2.29")
+async def test_the_colours_of_commands(tmp_path: Path) -> None:
+    commands = [
+        r"printf '\033[32mok\033[0m done\n'",
+        r"printf '\033[1;31mFAIL\033[0m\n' >&2; exit 3",
+        r"for n in $(seq 5000); do printf '\033[3%dmline %d\033[0m\n' $((n % 8)) $n; done",
+    ]
+    stage = Stage(
+        tmp_path,
+        [calling((str(n), "bash", {"command": c})) for n, c in enumerate(commands)] + [DONE],
+        [BashTool(max_output_bytes=2_000)],
+        PermissionMode.BYPASS,
+        options={"workspace": Workspace(tmp_path)},
+    )
+    async with await stage.new() as conversation:
+        await stage.play(conversation, "run them")
+    stage.assert_replay_equals_live()
+    cards = [block for block in blocks(stage.replayed()) if isinstance(block, ToolCard)]
+    shown = [body.text for card in cards for body in card.bodies if isinstance(body, ShellBody)]
+    assert shown[:2] == ["\x1b[32mok\x1b[0m done", "\x1b[1;31mFAIL"]
+    assert shown[2].startswith("\x1b[31mline 1\x1b[0m\n\x1b[32mline 2\x1b[0m\n")
+    assert shown[2].endswith("\n\x1b[30mline 5000")
+    assert "bytes left out" in shown[2]
+    for message in conversation.session.history:
+        assert "\x1b" not in getattr(message, "content", "")
+
+
+async def test_a_command_that_was_cancelled_keeps_the_end_of_its_output(tmp_path: Path) -> None:
+    command = r"printf '\033[33m%s\033[0m\n' $(seq 9000); sleep 60"
+    stage = Stage(
+        tmp_path,
+        [calling(("1", "bash", {"command": command}))],
+        [BashTool()],
+        PermissionMode.BYPASS,
+        options={"workspace": Workspace(tmp_path)},
+    )
+
+    def react(conversation: Any, event: Any) -> None:
+        output = event.progress.output_delta if isinstance(event, run.ToolUpdated) else None
+        if output and output.endswith("9000\x1b[0m\n"):
+            conversation.cancel()
+
+    async with await stage.new() as conversation:
+        await stage.play(conversation, "count", react=react)
+    # the file holds a tail of what was shown live, and both cards show that
+    assert blocks(stage.replayed()) == blocks(stage.seen)
+    [card] = [block for block in blocks(stage.replayed()) if isinstance(block, ToolCard)]
+    (body,) = card.bodies
+    assert body.text.endswith("\x1b[33m9000\x1b[0m\n")
+    assert 12_000 < len(body.text) <= 16_384
 
 
 async def test_reasoning_hosted_tools_usage_and_images(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rho_core.tools.shell.capture import LIVE_LIMIT, LiveText, OutputCapture, StreamCapture
 from rho_core.tools.shell.command import CommandExit
 from rho_core.tools.shell.environment import shell_environment
-from rho_core.tools.shell.report import report_text
+from rho_core.tools.shell.report import shell_report
 from rho_core.tools.shell.run import ShellResult
 from rho_core.tools.shell.terminal_text import plain_text
 
@@ -84,7 +84,7 @@ def test_a_stream_keeps_its_exact_head_and_tail(parts: list[str], limit: int) ->
 @pytest.mark.clause("T30.4")
 def test_the_report_counts_exactly_what_it_leaves_out() -> None:
     whole = "".join(f"line {n}\n" for n in range(5_000))
-    text = report_text(result_of(whole.encode()), 1_000, timeout_seconds=None)
+    text = shell_report(result_of(whole.encode()), 1_000, timeout_seconds=None).text
     assert len(text.encode()) <= 1_000
     head, _, rest = text.removeprefix("stdout:\n").partition("\n[… ")
     count, _, tail = rest.partition(" bytes left out …]\n")
@@ -106,7 +106,7 @@ def test_the_report_fits_its_budget_and_keeps_its_footer(
     stdout: bytes, stderr: bytes, budget: int, code: int
 ) -> None:
     result = result_of(stdout, stderr, limit=budget, code=code)
-    text = report_text(result, budget, timeout_seconds=None)
+    text = shell_report(result, budget, timeout_seconds=None).text
     assert len(text.encode()) <= budget
     footer = text.rpartition("\n\n")[2]
     assert footer.startswith("time: 1.2s")
@@ -128,12 +128,12 @@ def test_the_report_of_a_timeout_fits_its_budget_and_keeps_both_ends(budget: int
 
 @pytest.mark.clause("T16.10")
 def test_a_tiny_budget_still_shows_the_footer() -> None:
-    text = report_text(result_of(b"x" * 5_000, code=4), 1, timeout_seconds=None)
+    text = shell_report(result_of(b"x" * 5_000, code=4), 1, timeout_seconds=None).text
     assert text.endswith("time: 1.2s  exit code: 4")
 
 
 def test_a_quiet_stream_leaves_its_room_to_the_other() -> None:
-    text = report_text(result_of(b"o" * 50, b"e" * 5_000), 1_000, timeout_seconds=None)
+    text = shell_report(result_of(b"o" * 50, b"e" * 5_000), 1_000, timeout_seconds=None).text
     assert "o" * 50 in text
     assert text.count("e") > 700
 
@@ -170,7 +170,8 @@ def test_a_spill_folder_that_cannot_be_made_costs_only_the_file(tmp_path: Path) 
     capture.close()
     assert capture.spill is not None
     assert capture.spill.path is None
-    text = report_text(ShellResult(CommandExit(0, 0.1), capture, False), 400, timeout_seconds=None)
+    result = ShellResult(CommandExit(0, 0.1), capture, False)
+    text = shell_report(result, 400, timeout_seconds=None).text
     assert "output is in" not in text
 
 

@@ -9,6 +9,7 @@ from rho_core.text import truncate_utf8
 from rho_core.tools.process.managed import ManagedProcess, ProcessState, ProcessStatus
 from rho_core.tools.process.output import OutputWindow
 from rho_core.tools.shell.report import exit_code_text
+from rho_core.tools.shell.styled_text import StyledText
 from rho_core.tools.shell.terminal_text import plain_text
 
 #: How every notice begins; a host may use it to tell a notice from what a person wrote.
@@ -19,7 +20,7 @@ _COMMAND_CHARACTERS = 200
 _OMITTED_RESERVE = 80
 
 
-def snapshot_text(id: str, status: ProcessStatus, window: OutputWindow) -> str:
+def snapshot_text(id: str, status: ProcessStatus, window: OutputWindow) -> StyledText:
     """A reading of a process: facts, a line each, then both streams (17.6)."""
     lines = [f"process_id: {id}", f"state: {status.state.value}", f"next: {window.next}"]
     if window.first is not None:
@@ -30,15 +31,15 @@ def snapshot_text(id: str, status: ProcessStatus, window: OutputWindow) -> str:
         lines.append(f"exit: {exit_code_text(status.exit_code)}")
     if status.detail:
         lines.append(f"detail: {status.detail}")
-    sections = ["\n".join(lines)]
+    sections: list[StyledText | str] = ["\n".join(lines)]
     streams = [
-        f"{label}:\n{shown}"
+        StyledText.join("\n", (f"{label}:", shown))
         for label, text in (("stdout", window.stdout), ("stderr", window.stderr))
-        if (shown := plain_text(text).removesuffix("\n"))
+        if (shown := StyledText.read(text).removesuffix("\n")).text
     ]
     if streams:
-        sections.append("\n".join(streams))
-    return "\n\n".join(sections)
+        sections.append(StyledText.join("\n", streams))
+    return StyledText.join("\n\n", sections)
 
 
 def has_exit_line(status: ProcessStatus) -> bool:

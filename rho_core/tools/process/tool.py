@@ -182,8 +182,10 @@ class ProcessTool(Tool):
         }
         if has_exit_line(status) and status.exit_code is not None:
             facts["exit_code"] = status.exit_code
-        text = snapshot_text(process.id, status, window)
-        return ToolOutput.text(text, _METADATA.with_details(**facts))
+        styled = snapshot_text(process.id, status, window)
+        if styled.marks:
+            facts["styles"] = styled.styles()
+        return ToolOutput.text(styled.text, _METADATA.with_details(**facts))
 
 
 @cache

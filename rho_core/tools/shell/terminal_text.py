@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_ESCAPES = re.compile(
+ESCAPES = re.compile(
     r"""
     (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]?                     # CSI: colours, cursor, modes
     | (?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f]) [^\x07\x1b\x9c]* (?:\x07|\x1b\\|\x9c)?  # OSC, DCS …
@@ -16,7 +16,7 @@ _ESCAPES = re.compile(
     """,
     re.VERBOSE,
 )
-_CONTROLS = re.compile(r"[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROLS = re.compile(r"[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def plain_text(text: str) -> str:
@@ -27,10 +27,10 @@ def plain_text(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = _ESCAPES.sub("", text)
+    text = ESCAPES.sub("", text)
     if "\r" in text or "\b" in text:
         text = "\n".join(_final_state(line) for line in text.split("\n"))
-    return _CONTROLS.sub("", text)
+    return CONTROLS.sub("", text)
 
 
 def _final_state(line: str) -> str:

@@ -28,7 +28,7 @@ from rho_core.tooling.contract import (
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput, ToolProgress
 from rho_core.tools.shell.processes import ShellSupervisor, ShellUnavailable
-from rho_core.tools.shell.report import report_text
+from rho_core.tools.shell.report import shell_report
 from rho_core.tools.shell.run import ShellResult, run_shell, shell_execution
 
 if TYPE_CHECKING:
@@ -133,24 +133,16 @@ class BashTool(Tool):
         return self._finish(result, execution)
 
     def _finish(self, result: ShellResult, execution: ProcessExecution) -> ToolOutput:
-        text = report_text(
+        report = shell_report(
             result,
             self._max_output_bytes,
             timeout_seconds=execution.limits.timeout_seconds,
             process_tool=self._has_process_tool,
         )
-        ended, spill = result.exit, result.output.spill
-        facts: dict[str, Any] = {
-            "duration_seconds": round(ended.duration_seconds, 3),
-            "timed_out": ended.timed_out,
-        }
-        if ended.exit_code is not None and not ended.timed_out:
-            facts["exit_code"] = ended.exit_code
-        if spill is not None and spill.path is not None:
-            facts["spill_path"] = str(spill.path).encode("utf-8", "replace").decode()
-        if ended.exit_code != 0 or ended.timed_out:
-            raise ToolError.execution(text).with_details(**facts)
-        return ToolOutput.text(text, ToolMetadata(ToolOperation.EXECUTE).with_details(**facts))
+        if result.exit.exit_code != 0 or result.exit.timed_out:
+            raise ToolError.execution(report.text).with_details(**report.facts)
+        metadata = ToolMetadata(ToolOperation.EXECUTE).with_details(**report.facts)
+        return ToolOutput.text(report.text, metadata)
 
 
 @cache
