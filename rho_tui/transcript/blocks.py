@@ -115,8 +115,19 @@ class TextBody:
     text: str
     language: str = ""
     path: str = ""
-    marks: tuple[tuple[int, int], ...] = ()
-    """Emphasised spans: sorted, disjoint character offsets into `text` (search matches)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBody:
+    """Lines that a search found, `12 | text` under the path of their file.
+
+    What matched is marked: it is found again in the lines that are drawn, with the call's pattern.
+    """
+
+    text: str
+    pattern: str
+    literal: bool = False
+    case_sensitive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +153,7 @@ class MarkdownBody:
     text: str
 
 
-Body = TextBody | ShellBody | DiffBody | MarkdownBody
+Body = TextBody | SearchBody | ShellBody | DiffBody | MarkdownBody
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from rho_tui.transcript.blocks import (
     DiffBody,
     Fact,
     MarkdownBody,
+    SearchBody,
     ShellBody,
     TextBody,
     ToolCard,
@@ -22,6 +23,7 @@ from rho_tui.transcript.lines import LineRows, PlainLines
 from rho_tui.transcript.markdown_stream import MarkdownDocument
 from rho_tui.transcript.rows import Prefixed, Row, RowList, RowSource, Run, Stack
 from rho_tui.transcript.sanitize import clean_line, clean_text
+from rho_tui.transcript.search_rows import SearchLines, SearchRows, cuts
 from rho_tui.transcript.wrap import Span, wrap_words
 
 MARKERS: dict[CardStatus, Run] = {
@@ -60,6 +62,7 @@ class CardRows:
         self._max_rows = max(1, max_rows)
         self._code: list[CodeText] = []
         self._shell: tuple[AnsiText, LineRows] | None = None
+        self._cuts_lines = False
         self._bodies: list[RowSource] = [self._body(body) for body in card.bodies]
         self._compose()
 
@@ -70,18 +73,21 @@ class CardRows:
             parts.add(Prefixed(body, ((_INDENT * 2, ""),), ((_INDENT * 2, ""),)))
         header = self._header().height
         limit = min(header, self._max_rows) + self._max_rows
-        self.expandable = parts.height > limit
+        hides = parts.height > limit
+        self.expandable = hides or self._cuts_lines
         self._parts = parts
         self._shown = parts.height
         self._note = Row()
         if self.expandable and self._expanded:
             self._note = _note("ctrl+o to collapse")
-        elif self.expandable:
+        elif hides:
             # A long header gives its own rows, never those of facts and bodies.
             self._shown = limit if header <= self._max_rows else self._max_rows
             hidden = parts.height - self._shown
             noun = "line" if hidden == 1 else "lines"
             self._note = _note(f"... {hidden} more {noun}, ctrl+o to expand")
+        elif self.expandable:
+            self._note = _note("... lines are cut, ctrl+o to expand")
 
     @property
     def height(self) -> int:
@@ -156,13 +162,20 @@ class CardRows:
                 document.feed(body.text)
                 document.finish()
                 return document
+            case SearchBody():
+                return self._search(body, width)
             case TextBody():
                 return self._text(body, width)
 
+    def _search(self, body: SearchBody, width: int) -> RowSource:
+        lines = SearchLines(body)
+        self._cuts_lines = self._cuts_lines or cuts(lines, width)
+        return LineRows(lines, width) if self._expanded else SearchRows(lines, width)
+
     def _text(self, body: TextBody, width: int) -> RowSource:
         lexer = lexer_for_path(body.path) if body.path else lexer_named(body.language)
-        if lexer is None or body.marks:
-            return LineRows(PlainLines(body.text, "", body.marks), width)
+        if lexer is None:
+            return LineRows(PlainLines(body.text), width)
         code = CodeText(clean_text(body.text).removesuffix("\n").split("\n"), lexer)
         code.close()
         self._code.append(code)

@@ -8,13 +8,11 @@ from typing import Protocol
 from rho_tui.transcript.blocks import (
     AssistantBlock,
     Block,
+    DiffBody,
     ErrorBlock,
-    MarkdownBody,
     NoticeBlock,
     ReasoningBlock,
     SessionHeaderBlock,
-    ShellBody,
-    TextBody,
     ToolCard,
     UserBlock,
 )
@@ -130,11 +128,7 @@ def estimate(block: Block, width: int, max_card_rows: int) -> int:
         case ToolCard():
             rows = 1 + len(block.header.primary) // max(1, width) + len(block.facts)
             for body in block.bodies:
-                text = (
-                    body.text
-                    if isinstance(body, TextBody | ShellBody | MarkdownBody)
-                    else body.diff
-                )
+                text = body.diff if isinstance(body, DiffBody) else body.text
                 rows += text.count("\n") + 1
             return min(rows, max_card_rows + 2)
         case SessionHeaderBlock():

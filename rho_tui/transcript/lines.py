@@ -37,17 +37,15 @@ Decorate = Callable[[int, int, Row], Row]
 
 
 class PlainLines:
-    """Untrusted plain text by line, in one style, with optional emphasised spans.
+    """Untrusted plain text by line, in one style.
 
     Args:
         text: The text; a final newline opens no further line.
         style: Style key of all of it.
-        marks: Sorted, disjoint character ranges of `text` to emphasise with `bg:mark`.
     """
 
-    def __init__(self, text: str, style: str = "", marks: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, text: str, style: str = "") -> None:
         self._style = style
-        self._marks = _marks_by_line(text, marks)
         self._lines = clean_text(text).removesuffix("\n").split("\n")
 
     def __len__(self) -> int:
@@ -56,10 +54,8 @@ class PlainLines:
 
     def runs(self, index: int) -> list[Run]:
         """Runs of a line."""
-        line, marks = self._lines[index], self._marks.get(index, ())
-        if not marks:
-            return [(expand_tabs(line), self._style)] if line else []
-        return mark_runs([(line, self._style)], marks, "bg:mark")
+        line = self._lines[index]
+        return [(expand_tabs(line), self._style)] if line else []
 
     def height(self, index: int, width: int) -> int:
         """Rows of a line."""
@@ -147,19 +143,4 @@ def _pieces(start: int, end: int, marks: Sequence[tuple[int, int]]) -> list[tupl
         start = stop
     if start < end:
         found.append((start, end, False))
-    return found
-
-
-def _marks_by_line(text: str, marks: Sequence[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
-    """Marks relative to their line. Sanitising keeps positions except after `\\r\\n`."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    line = line_start = 0
-    for begin, stop in marks:
-        while True:
-            newline = text.find("\n", line_start)
-            if newline == -1 or newline >= begin:
-                break
-            line, line_start = line + 1, newline + 1
-        end = newline if newline != -1 else len(text)
-        found.setdefault(line, []).append((begin - line_start, min(stop, end) - line_start))
     return found

@@ -25,6 +25,7 @@ from rho_tui.transcript.blocks import (
     DiffBody,
     Fact,
     Family,
+    SearchBody,
     ShellBody,
     TextBody,
     ToolCard,
@@ -211,14 +212,20 @@ def _count(key: str, singular: str, plural: str) -> Callable[[CallFacts, str], D
 def _search_result(call: CallFacts, content: str) -> Drawn:
     details = call.metadata.details
     matches, files = details.get("matches"), details.get("files")
-    facts: tuple[Fact, ...] = ()
-    if matches is not None:
-        text = f"{matches} match{'' if matches == 1 else 'es'}"
-        if call.name == "grep" and files is not None:
-            text += f" in {files} file{'' if files == 1 else 's'}"
-        facts = (Fact(text, "meta"),)
-        content = content.removesuffix(f"\n\n{text}")  # the fact says it
-    return facts, (TextBody(content),) if matches and content.strip() else ()
+    if matches is None:
+        return (), ()
+    text = f"{matches} match{'' if matches == 1 else 'es'}"
+    summary = f"{matches} files"
+    if call.name == "grep" and files is not None:
+        text += f" in {files} file{'' if files == 1 else 's'}"
+        summary = f"{matches} matches in {files} files"
+    content = content.removesuffix(f"\n\n{summary}")  # the fact says it
+    body: Body = TextBody(content)
+    if call.name == "grep" and call.arguments.get("output_mode", "content") == "content":
+        sensitive = call.arguments.get("case_sensitive", True) is not False
+        literal = call.arguments.get("literal") is True
+        body = SearchBody(content, _text(call.arguments, "pattern"), literal, sensitive)
+    return (Fact(text, "meta"),), (body,) if matches and content.strip() else ()
 
 
 def _edit_result(call: CallFacts, _content: str) -> Drawn:

@@ -18,6 +18,7 @@ from rho_tui.transcript.blocks import (
     MarkdownBody,
     NoticeBlock,
     ReasoningBlock,
+    SearchBody,
     SessionHeaderBlock,
     ShellBody,
     TextBody,
@@ -224,13 +225,10 @@ def test_copying_a_diff_gives_its_text_without_the_gutter() -> None:
     assert found[2].copied() == "def name(first): return 1"
 
 
-def test_search_marks_are_emphasised() -> None:
-    found = rows(card(TextBody("a needle b", marks=((2, 8),))))
-    assert ("needle", "bg:mark") in found[1].runs
-
-
 BODIES = st.one_of(
     HOSTILE.map(TextBody),
+    st.builds(SearchBody, HOSTILE, HOSTILE, st.booleans(), st.booleans()),
+    HOSTILE.map(lambda text: SearchBody(f"{text}\n12 | {text}", "[^|]")),
     HOSTILE.map(ShellBody),
     HOSTILE.map(DiffBody),
     HOSTILE.map(MarkdownBody),

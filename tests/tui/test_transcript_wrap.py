@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from rho_tui.transcript.lines import LineRows, PlainLines
+from rho_tui.transcript.lines import LineRows, PlainLines, mark_runs
 from rho_tui.transcript.rows import Prefixed, RowList
 from rho_tui.transcript.wrap import (
     cell_height,
@@ -67,14 +67,13 @@ def test_a_line_of_a_megabyte_is_measured_and_cut() -> None:
     assert rows.rows(9_999, 10_000)[0].text == "x" * 100
 
 
-def test_marks_fall_on_their_characters_across_lines_and_tabs() -> None:
-    text = "one\n\ttwo three\nfour"
-    at = text.index("two")
-    rows = LineRows(PlainLines(text, "", [(0, 3), (at, at + 3)]), 40)
-    assert [row.runs for row in rows.rows(0, 3)] == [
-        (("one", "bg:mark"),),
-        (("        ", ""), ("two", "bg:mark"), (" three", "")),
-        (("four", ""),),
+def test_marks_fall_on_their_characters_before_tabs_are_expanded() -> None:
+    runs = mark_runs([("one\t", "dim"), ("two\tend", "")], [(0, 3), (4, 7)], "bg:mark")
+    assert runs == [
+        ("one", "dim bg:mark"),
+        ("     ", "dim"),
+        ("two", "bg:mark"),
+        ("     end", ""),
     ]
 
 

@@ -6,6 +6,7 @@ whole buffer is searched at once; only where a match would cross a line is that 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rho_core.tools.files.display import visible_name
 
 MAX_PROGRAM_BYTES = 10 * 1024 * 1024
 MAX_PATTERN_CHARACTERS = 64 * 1024
+MAX_SPANS = 200
 _SHOWN_CHARACTERS = 200
 #: Constructs whose meaning differs between a line and a buffer of lines.
 _NEEDS_LINES = re.compile(r"\\[Az]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
@@ -62,6 +64,22 @@ class LineMatcher:
         # what ends the last line: a line feed, or one CR where there is none
         body = body[:-1] if body.endswith(b"\n") else body.removesuffix(b"\r")
         yield from self._by_line(body) if self._line_by_line else self._by_buffer(body)
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Where one line matches, to show it: character ranges, in order, none of them empty."""
+        data = line.encode("utf-8", "replace")
+        found = itertools.islice(self._regex.finditer(data), MAX_SPANS)
+        ranges = [(match.start(), match.end()) for match in found if match.end() > match.start()]
+        if len(data) == len(line):
+            return ranges
+        characters: list[tuple[int, int]] = []
+        byte = character = 0
+        for start, end in ranges:
+            first = character + len(data[byte:start].decode("utf-8", "ignore"))
+            character = first + len(data[start:end].decode("utf-8", "ignore"))
+            byte = end
+            characters.append((first, character))
+        return characters
 
     def _by_line(self, body: bytes) -> Iterator[LineMatch]:
         for number, line in enumerate(body.split(b"\n"), 1):
