@@ -14,6 +14,7 @@ from rho_core.errors import ProviderErrorKind
 from rho_core.history.compaction import CompactionOutcome
 from rho_core.history.messages import ContentBlock, ModelIdentity, ToolCall, text_of
 from rho_core.ids import Revision, RunId, SteeringId, ToolCallId
+from rho_core.providers.contract import OutputLimit
 from rho_core.questions import HostInputRequest
 from rho_core.reasoning import ReasoningLevel
 from rho_core.tooling.values import ToolCompletion, ToolMetadata, ToolProgress
@@ -174,6 +175,13 @@ class ProviderServiceTierFallback:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderAnswerCutOff:
+    """The answer stops short: the provider reached `limit` while writing it (C27)."""
+
+    limit: OutputLimit
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderRequestRetry:
     """The provider repeats a physical request by itself (C27, C82)."""
 
@@ -328,6 +336,7 @@ RunEvent: TypeAlias = (
     | WebSearch
     | HostedToolUsed
     | ProviderServiceTierFallback
+    | ProviderAnswerCutOff
     | ProviderRequestRetry
     | CompactionStarted
     | CompactionCompleted

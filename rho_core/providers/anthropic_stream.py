@@ -12,8 +12,10 @@ from rho_core.history.messages import ContentBlock, ToolCall
 from rho_core.json_values import canonical_json, freeze
 from rho_core.providers.anthropic_request import THINKING_KIND
 from rho_core.providers.contract import (
+    AnswerCutOff,
     HostedToolActivity,
     ModelRequest,
+    OutputLimit,
     ProviderContext,
     ServiceTierFallback,
     ToolCallDelta,
@@ -26,6 +28,10 @@ from rho_core.providers.tool_arguments import finished_call
 from rho_core.providers.turn_output import EventSink, TurnOutput
 from rho_core.usage import ModelUsage
 
+_LIMITS = {
+    "max_tokens": OutputLimit.OUTPUT_TOKENS,
+    "model_context_window_exceeded": OutputLimit.CONTEXT_WINDOW,
+}
 _USAGE_FIELDS = (
     "input_tokens",
     "output_tokens",
@@ -124,20 +130,22 @@ class AnthropicStream:
             raise ProviderError(
                 ProviderErrorKind.OTHER, f"{self._host}: the model declined to answer this request"
             )
-        cut_off = self._stop_reason in ("max_tokens", "model_context_window_exceeded")
-        if cut_off and self._open_call:
+        limit = _LIMITS.get(self._stop_reason)
+        if limit is not None and self._open_call:
             self._refuse_cut_off(f"in the middle of a call of {self._open_call}")
         for index in sorted(self._blocks):
             await self._stop(index)
         await self._output.seal_text()
         content = self._output.content(self._calls)
-        if cut_off and not content:
-            self._refuse_cut_off("before any answer, while thinking")
+        if limit is not None:
+            if not content:
+                self._refuse_cut_off("before any answer, while thinking")
+            await self._output.events.send_synthesized(AnswerCutOff(limit))
         return content
 
     def _refuse_cut_off(self, where: str) -> None:
         # repeating the same request would run into the same limit
-        overflow = self._stop_reason == "model_context_window_exceeded"
+        overflow = _LIMITS[self._stop_reason] is OutputLimit.CONTEXT_WINDOW
         raise ProviderError(
             ProviderErrorKind.CONTEXT_OVERFLOW if overflow else ProviderErrorKind.INVALID_RESPONSE,
             f"{self._host} reached its output limit {where}",

@@ -11,7 +11,9 @@ from rho_core.history.messages import ContentBlock
 from rho_core.providers.chat_request import REASONING_KIND
 from rho_core.providers.chat_tool_calls import ChatToolCalls
 from rho_core.providers.contract import (
+    AnswerCutOff,
     ModelRequest,
+    OutputLimit,
     ProviderContext,
     ServiceTierFallback,
     UsageReported,
@@ -23,6 +25,11 @@ from rho_core.providers.turn_output import EventSink, TurnOutput
 from rho_core.usage import ModelUsage
 
 _DONE = "[DONE]"
+_LIMITS = {
+    "length": OutputLimit.OUTPUT_TOKENS,
+    "max_tokens": OutputLimit.OUTPUT_TOKENS,
+    "model_length": OutputLimit.CONTEXT_WINDOW,
+}
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 
@@ -118,8 +125,9 @@ class ChatStream:
         for delta in self._calls.generated_ids():
             await self.output.events.send_synthesized(delta)
         content = self.output.content(self._calls.finish(self._request.tools))
-        if self._finish_reason == "length":
+        if (limit := _LIMITS.get(self._finish_reason)) is not None:
             self._check_length(content)
+            await self.output.events.send_synthesized(AnswerCutOff(limit))
         if self._keep_reasoning and self.output.reasoning:
             thoughts = "".join(self.output.reasoning)
             await self.output.events.send_synthesized(ProviderContext(REASONING_KIND, thoughts))

@@ -128,6 +128,20 @@ class ServiceTierFallback:
     used: str
 
 
+class OutputLimit(StrEnum):
+    """What ended an answer before the model did."""
+
+    OUTPUT_TOKENS = "output_tokens"
+    CONTEXT_WINDOW = "context_window"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCutOff:
+    """The answer is usable and stops short: the provider reached a limit while writing it."""
+
+    limit: OutputLimit
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationOutputTokens:
     """Output tokens of the generation window alone, where a provider tells (metrics only)."""
@@ -153,6 +167,7 @@ ModelEvent: TypeAlias = (
     | WebSearchActivity
     | HostedToolActivity
     | ServiceTierFallback
+    | AnswerCutOff
     | GenerationOutputTokens
     | RequestAttemptFailed
 )

@@ -16,6 +16,7 @@ from rho_core.events import (
     AssistantTextDelta,
     HostedToolUsed,
     ModelCallMetrics,
+    ProviderAnswerCutOff,
     ProviderContextUpdated,
     ProviderRequestRetry,
     ProviderServiceTierFallback,
@@ -187,6 +188,8 @@ def _activity(event: model.ModelEvent) -> RunEvent | None:
             return HostedToolUsed(name, detail)
         case model.ServiceTierFallback(requested=requested, used=used):
             return ProviderServiceTierFallback(requested, used)
+        case model.AnswerCutOff(limit=limit):
+            return ProviderAnswerCutOff(limit)
         case _:
             return None
 

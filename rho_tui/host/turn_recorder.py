@@ -23,6 +23,7 @@ from rho_core.history.messages import (
     tool_calls_of,
 )
 from rho_core.ids import HostInputId, SteeringId, ToolCallId
+from rho_core.providers.contract import OutputLimit
 from rho_core.questions import HostInputRequest, HostInputResponse, HostInputSource
 from rho_core.tooling.execution import interrupted
 from rho_core.tooling.values import ToolMetadata, ToolSucceeded
@@ -34,6 +35,14 @@ from rho_tui.host.replay import attachment_labels, question_closed
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.journal import HistoryJournal
 
+_CUT_OFF = {
+    OutputLimit.OUTPUT_TOKENS: (
+        'the answer was cut off at the model\'s output limit; say "go on" to continue'
+    ),
+    OutputLimit.CONTEXT_WINDOW: (
+        "the answer was cut off because the model's context is full; compact it to go on"
+    ),
+}
 _KEPT_OUTPUT = MAX_OUTPUT_TAIL + LOOK_BACK
 
 
@@ -79,6 +88,8 @@ class _Step:
     reasoning_seconds: float | None = None
     answered: bool = False
     """The model call ended, its answer is not settled yet."""
+    cut_off: OutputLimit | None = None
+    """The limit at which the answer stops short."""
 
 
 class TurnRecorder:
@@ -184,6 +195,9 @@ class TurnRecorder:
             case run.ProviderStreamReset():
                 self._step = _Step()
                 return Recorded([event])
+            case run.ProviderAnswerCutOff(limit=limit):
+                self._step.cut_off = limit
+                return Recorded([])  # told by a notice, behind the settled answer
             case run.ToolProposed(call=call):
                 self._proposed[call.id] = call
                 return Recorded([*self._settle_answer_of(call), event], durable=True)
@@ -295,17 +309,28 @@ class TurnRecorder:
         text = "".join(step.text)
         self._stage(r.AnswerShown(text, step.reasoning_seconds))
         self._journal.answer_shown(text)
-        return [facts.AssistantSettled(text)]
+        return [facts.AssistantSettled(text), *self._cut_off_notice(step)]
 
     def _settle_from(self, history: History) -> list[ConversationEvent]:
         news = history[self._journal.size :]
-        self._journal.sync(history, reasoning_seconds=self._step.reasoning_seconds)
-        self._step = _Step()
+        step, self._step = self._step, _Step()
+        self._journal.sync(history, reasoning_seconds=step.reasoning_seconds)
         for message in reversed(news):
-            if isinstance(message, EnrichedAssistant | AbortedAssistant):
-                aborted = isinstance(message, AbortedAssistant)
-                return [facts.AssistantSettled(text_of(message.content), aborted)]
+            match message:
+                case AbortedAssistant(content=content):
+                    return [facts.AssistantSettled(text_of(content), aborted=True)]
+                case EnrichedAssistant(content=content):
+                    # after tool calls the model goes on by itself
+                    notice = [] if tool_calls_of(content) else self._cut_off_notice(step)
+                    return [facts.AssistantSettled(text_of(content)), *notice]
         return []
+
+    def _cut_off_notice(self, step: _Step) -> list[ConversationEvent]:
+        if step.cut_off is None:
+            return []
+        text = _CUT_OFF[step.cut_off]
+        self._stage(r.NoticeShown(text, facts.Severity.WARNING))
+        return [facts.Notice(text, facts.Severity.WARNING)]
 
     def _void_questions(self, call_id: ToolCallId | None) -> list[ConversationEvent]:
         """Close the forms of a call that has ended, or of all calls."""

@@ -19,9 +19,11 @@ from rho_core.history.messages import (
 )
 from rho_core.inputs import UserInput
 from rho_core.providers.contract import (
+    AnswerCutOff,
     GenerationOutputTokens,
     HostedToolActivity,
     OutputDelta,
+    OutputLimit,
     ProviderContext,
     ReasoningDelta,
     ReasoningSummaryDelta,
@@ -127,6 +129,7 @@ async def test_every_stream_event_has_its_public_form_in_source_order() -> None:
         RequestAttemptFailed(ProviderErrorKind.UNAVAILABLE),
         ToolCallDelta(0, "c", "t", "{}"),
         OutputDelta("text"),
+        AnswerCutOff(OutputLimit.OUTPUT_TOKENS),
     ]
     session, _ = await open_session([ScriptedTurn.streaming(stream, "text")])
     events, _ = await run_all(session)
@@ -140,6 +143,7 @@ async def test_every_stream_event_has_its_public_form_in_source_order() -> None:
         "ProviderRequestRetry",
         "ToolCallUpdated",
         "AssistantTextDelta",
+        "ProviderAnswerCutOff",
     ]
     message = session.history[-1]
     assert isinstance(message, EnrichedAssistant)

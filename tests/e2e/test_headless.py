@@ -54,6 +54,16 @@ def test_the_prompt_can_come_from_standard_input(bench: Bench) -> None:
     assert "piped text" in prompt
 
 
+@pytest.mark.parametrize(("wire", "finish"), [("chat", "length"), ("anthropic", "max_tokens")])
+def test_an_answer_that_was_cut_off_says_so_on_standard_error(
+    bench: Bench, wire: str, finish: str
+) -> None:
+    bench.model(Turn(text="half of it", finish=finish), wire)
+    done = bench.headless("tell me")
+    assert (done.returncode, done.stdout) == (0, "half of it\n")
+    assert 'output limit; say "go on" to continue' in done.stderr
+
+
 @pytest.mark.clause("APP8.6")
 def test_failures_have_their_codes_and_leave_standard_output_empty(bench: Bench) -> None:
     no_provider = bench.headless("hello")

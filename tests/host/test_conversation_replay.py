@@ -23,8 +23,10 @@ from rho_core.history.messages import Image, SystemMessage, ToolCall, UserMessag
 from rho_core.inputs import UserInput
 from rho_core.json_values import freeze
 from rho_core.providers.contract import (
+    AnswerCutOff,
     HostedToolActivity,
     OutputDelta,
+    OutputLimit,
     ReasoningDelta,
     ReasoningSummaryDelta,
     ToolCallDelta,
@@ -39,7 +41,13 @@ from rho_core.usage import ModelUsage
 from rho_tui.host import facts
 from rho_tui.host.facts import ApprovalVerdict, TurnEndKind
 from rho_tui.host.permissions import PermissionMode
-from rho_tui.transcript.blocks import ShellBody, ToolCard
+from rho_tui.transcript.blocks import (
+    AssistantBlock,
+    NoticeBlock,
+    ShellBody,
+    ToolCard,
+    UserBlock,
+)
 from tests.host.conversation_kit import GatedProvider, Stage, blocks, session_path
 
 DONE = ScriptedTurn.completed("done")
@@ -245,6 +253,66 @@ async def test_questions_answered_timed_out_and_dismissed(tmp_path: Path) -> Non
     [timed_out] = [e for e in stage.seen if isinstance(e, facts.QuestionTimedOut)]
     assert timed_out.reason == "harmless"
     stage.assert_replay_equals_live()
+
+
+@pytest.mark.clause("C27")
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        (OutputLimit.OUTPUT_TOKENS, 'cut off at the model\'s output limit; say "go on"'),
+        (OutputLimit.CONTEXT_WINDOW, "cut off because the model's context is full"),
+    ],
+)
+async def test_an_answer_that_was_cut_off_at_a_limit_says_so(
+    tmp_path: Path, limit: OutputLimit, says: str
+) -> None:
+    cut_off = [OutputDelta("half of"), AnswerCutOff(limit)]
+    call = ToolCall.of("1", "look", {})
+    stage = Stage(
+        tmp_path,
+        [
+            ScriptedTurn.streaming([AnswerCutOff(limit)], call),  # it goes on by itself
+            ScriptedTurn.streaming(cut_off),
+            ScriptedTurn.streaming([OutputDelta(" the answer")]),
+        ],
+        [ScriptedTool("look")],
+    )
+    async with await stage.new() as conversation:
+        await stage.play(conversation, "tell me", "go on")
+    stage.assert_replay_equals_live()
+    (notice,) = [b for b in blocks(stage.replayed()) if isinstance(b, NoticeBlock)]
+    assert says in notice.text
+    shown = blocks(stage.replayed())
+    assert shown[shown.index(notice) - 1] == AssistantBlock("half of")
+    assert shown[shown.index(notice) + 1] == UserBlock("go on")
+
+
+async def test_steering_into_an_answer_that_was_cut_off(tmp_path: Path) -> None:
+    cut_off = [OutputDelta("half of"), AnswerCutOff(OutputLimit.OUTPUT_TOKENS)]
+    stage = Stage(tmp_path, [ScriptedTurn.streaming(cut_off), DONE], gated=True)
+
+    async def react(conversation: Any, event: Any) -> None:
+        if isinstance(event, run.StepStarted):
+            if event.step == 1:
+                await conversation.steer("shorter")
+            assert isinstance(stage.provider, GatedProvider)
+            stage.provider.proceed()
+
+    async with await stage.new() as conversation:
+        await stage.play(conversation, "go", react=react)
+    stage.assert_replay_equals_live()
+    kinds = [type(block).__name__ for block in blocks(stage.replayed())]
+    assert kinds == ["UserBlock", "AssistantBlock", "NoticeBlock", "UserBlock", "AssistantBlock"]
+
+
+async def test_an_attempt_that_is_void_leaves_no_notice_of_its_end(tmp_path: Path) -> None:
+    limit = ProviderError(ProviderErrorKind.RATE_LIMIT, "slow down", retryable=True, retry_after=0)
+    cut_off = [OutputDelta("half"), AnswerCutOff(OutputLimit.OUTPUT_TOKENS)]
+    stage = Stage(tmp_path, [ScriptedTurn.streaming_failed(cut_off, limit), DONE])
+    async with await stage.new() as conversation:
+        await stage.play(conversation, "go")
+    stage.assert_replay_equals_live()
+    assert not [event for event in stage.seen if isinstance(event, facts.Notice)]
 
 
 @pytest.mark.clause("APP2.6", "C63", "C66")

@@ -15,7 +15,9 @@ from rho_core.history.messages import Text, ToolCall
 from rho_core.json_values import FrozenObject
 from rho_core.providers.anthropic_stream import AnthropicStream
 from rho_core.providers.contract import (
+    AnswerCutOff,
     ModelRequest,
+    OutputLimit,
     ProviderContext,
     ServiceTier,
     ServiceTierFallback,
@@ -208,11 +210,21 @@ async def test_an_error_event_in_the_middle_is_classified(
     assert KEY not in (outcome.error.diagnostic or "")
 
 
-@pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "max_tokens", "pause_turn"])
-async def test_stop_reasons_that_keep_the_text(reason: str) -> None:
+@pytest.mark.parametrize(
+    ("reason", "limit"),
+    [
+        ("end_turn", None),
+        ("stop_sequence", None),
+        ("pause_turn", None),
+        ("max_tokens", OutputLimit.OUTPUT_TOKENS),
+        ("model_context_window_exceeded", OutputLimit.CONTEXT_WINDOW),
+    ],
+)
+async def test_stop_reasons_that_keep_the_text(reason: str, limit: OutputLimit | None) -> None:
     outcome = await stream(message_start() + text_block(0, "so far") + message_end(reason))
     assert outcome.response is not None
     assert outcome.response.content == (Text("so far"),)
+    assert outcome.of(AnswerCutOff) == ([] if limit is None else [AnswerCutOff(limit)])
 
 
 async def test_a_refusal_and_a_limit_without_an_answer_are_errors() -> None:
@@ -223,6 +235,7 @@ async def test_a_refusal_and_a_limit_without_an_answer_are_errors() -> None:
     limit = await stream(only_thinking)
     assert limit.error is not None
     assert "before any answer" in limit.error.message
+    assert not limit.of(AnswerCutOff)
     open_call = message_start() + messages_event(
         "content_block_start",
         index=0,

@@ -14,7 +14,9 @@ from rho_core.errors import ProviderErrorKind
 from rho_core.history.messages import Text, ToolCall
 from rho_core.providers.chat_stream import ChatStream
 from rho_core.providers.contract import (
+    AnswerCutOff,
     ModelRequest,
+    OutputLimit,
     ServiceTier,
     ServiceTierFallback,
     ToolCallDelta,
@@ -195,6 +197,7 @@ async def test_length_keeps_the_text_and_refuses_half_a_call() -> None:
     text = await stream(chat_chunk({"content": "so far"}) + chat_chunk({}, "length") + CHAT_DONE)
     assert text.response is not None
     assert text.response.content == (Text("so far"),)
+    assert text.events[-1] == AnswerCutOff(OutputLimit.OUTPUT_TOKENS)
     half = fragment(0, id="a", name="write", arguments='{"content":"aaa')
     call = await stream(half + chat_chunk({}, "length") + CHAT_DONE)
     assert call.error is not None
@@ -203,6 +206,24 @@ async def test_length_keeps_the_text_and_refuses_half_a_call() -> None:
     nothing = await stream(chat_chunk({}, "length") + CHAT_DONE)
     assert nothing.error is not None
     assert "before any answer" in nothing.error.message
+    assert not call.of(AnswerCutOff) + nothing.of(AnswerCutOff)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("stop", []),
+        ("max_tokens", [AnswerCutOff(OutputLimit.OUTPUT_TOKENS)]),
+        ("model_length", [AnswerCutOff(OutputLimit.CONTEXT_WINDOW)]),
+    ],
+)
+async def test_an_answer_that_stops_short_is_told_in_the_words_of_any_server(
+    reason: str, told: list[AnswerCutOff]
+) -> None:
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+    outcome = await stream(chat_chunk({"content": "so far"}) + loose_event(end) + CHAT_DONE)
+    assert outcome.response is not None
+    assert outcome.of(AnswerCutOff) == told
 
 
 async def test_a_content_filter_is_an_error_and_the_text_before_it_was_shown() -> None:
