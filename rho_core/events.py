@@ -182,6 +182,14 @@ class ProviderAnswerCutOff:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderImagesWithheld:
+    """The provider refused `count` images and is asked without them; `reason` is its word (C27)."""
+
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderRequestRetry:
     """The provider repeats a physical request by itself (C27, C82)."""
 
@@ -337,6 +345,7 @@ RunEvent: TypeAlias = (
     | HostedToolUsed
     | ProviderServiceTierFallback
     | ProviderAnswerCutOff
+    | ProviderImagesWithheld
     | ProviderRequestRetry
     | CompactionStarted
     | CompactionCompleted

@@ -143,6 +143,14 @@ class AnswerCutOff:
 
 
 @dataclass(frozen=True, slots=True)
+class ImagesWithheld:
+    """The provider refused `count` images and is asked again without them; `reason` is its word."""
+
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationOutputTokens:
     """Output tokens of the generation window alone, where a provider tells (metrics only)."""
 
@@ -168,6 +176,7 @@ ModelEvent: TypeAlias = (
     | HostedToolActivity
     | ServiceTierFallback
     | AnswerCutOff
+    | ImagesWithheld
     | GenerationOutputTokens
     | RequestAttemptFailed
 )

@@ -10,12 +10,15 @@ from typing import Any, Protocol
 from rho_core.errors import ProviderError, ProviderErrorKind
 from rho_core.history.messages import ContentBlock, ModelIdentity
 from rho_core.providers.contract import (
+    ImagesWithheld,
     ModelProvider,
     ModelRequest,
     ModelResponse,
     ProviderEvents,
+    RequestAttemptFailed,
 )
 from rho_core.providers.http_transport import HttpTransport
+from rho_core.providers.image_refusal import ImageKey, ImageMemory
 from rho_core.providers.sse import ServerSentEvent
 from rho_core.providers.turn_output import DiscardEvents, EventSink
 
@@ -41,7 +44,8 @@ class HttpProvider(ModelProvider):
     """Base of the adapters. A subclass says what a request looks like and how to read an answer.
 
     `optional_fields` are request fields that some servers do not know. When a refusal names one,
-    the request is repeated without it, and the field is left out from then on.
+    the request is repeated without it, and the field is left out from then on. Likewise for images
+    (case:H19), in whose place a note is sent.
     """
 
     path: str
@@ -54,6 +58,7 @@ class HttpProvider(ModelProvider):
         self._identity = identity
         self._context_window = context_window
         self._refused_fields: set[str] = set()
+        self._images = ImageMemory()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._transport.base_url!r}, {self._identity.model!r})"
@@ -98,6 +103,26 @@ class HttpProvider(ModelProvider):
         return await request.cancellation.race(self._turn(request, events))
 
     async def _turn(self, request: ModelRequest, events: EventSink) -> ModelResponse:
+        images = self._images
+        withheld: frozenset[ImageKey] = frozenset()
+        while True:
+            sent = images.without_refused(request)
+            try:
+                response = await self._ask(sent, events)
+            except ProviderError as error:
+                refused = images.refuse(sent, error)
+                if not refused:
+                    if not error.retryable:
+                        images.forgive(withheld)
+                    raise
+                withheld |= refused
+                await events.send_synthesized(RequestAttemptFailed(error.provider_kind))
+                await events.send_synthesized(ImagesWithheld(len(refused), error.message))
+            else:
+                images.accept(sent)
+                return response
+
+    async def _ask(self, request: ModelRequest, events: EventSink) -> ModelResponse:
         body = self.request_body(request)
         for name in self._refused_fields:
             body.pop(name, None)

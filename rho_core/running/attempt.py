@@ -18,6 +18,7 @@ from rho_core.events import (
     ModelCallMetrics,
     ProviderAnswerCutOff,
     ProviderContextUpdated,
+    ProviderImagesWithheld,
     ProviderRequestRetry,
     ProviderServiceTierFallback,
     ReasoningDelta,
@@ -190,6 +191,8 @@ def _activity(event: model.ModelEvent) -> RunEvent | None:
             return ProviderServiceTierFallback(requested, used)
         case model.AnswerCutOff(limit=limit):
             return ProviderAnswerCutOff(limit)
+        case model.ImagesWithheld(count=count, reason=reason):
+            return ProviderImagesWithheld(count, reason)
         case _:
             return None
 

@@ -195,6 +195,10 @@ class TurnRecorder:
             case run.ProviderStreamReset():
                 self._step = _Step()
                 return Recorded([event])
+            case run.ProviderImagesWithheld(count=count, reason=reason):
+                what, them = ("an image", "it") if count == 1 else (f"{count} images", "them")
+                text = f"the provider refused {what}, so it is asked without {them}: {reason}"
+                return Recorded(self._warn(text))
             case run.ProviderAnswerCutOff(limit=limit):
                 self._step.cut_off = limit
                 return Recorded([])  # told by a notice, behind the settled answer
@@ -326,9 +330,9 @@ class TurnRecorder:
         return []
 
     def _cut_off_notice(self, step: _Step) -> list[ConversationEvent]:
-        if step.cut_off is None:
-            return []
-        text = _CUT_OFF[step.cut_off]
+        return [] if step.cut_off is None else self._warn(_CUT_OFF[step.cut_off])
+
+    def _warn(self, text: str) -> list[ConversationEvent]:
         self._stage(r.NoticeShown(text, facts.Severity.WARNING))
         return [facts.Notice(text, facts.Severity.WARNING)]
 

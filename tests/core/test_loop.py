@@ -22,6 +22,7 @@ from rho_core.providers.contract import (
     AnswerCutOff,
     GenerationOutputTokens,
     HostedToolActivity,
+    ImagesWithheld,
     OutputDelta,
     OutputLimit,
     ProviderContext,
@@ -130,6 +131,7 @@ async def test_every_stream_event_has_its_public_form_in_source_order() -> None:
         ToolCallDelta(0, "c", "t", "{}"),
         OutputDelta("text"),
         AnswerCutOff(OutputLimit.OUTPUT_TOKENS),
+        ImagesWithheld(1, "too big"),
     ]
     session, _ = await open_session([ScriptedTurn.streaming(stream, "text")])
     events, _ = await run_all(session)
@@ -144,6 +146,7 @@ async def test_every_stream_event_has_its_public_form_in_source_order() -> None:
         "ToolCallUpdated",
         "AssistantTextDelta",
         "ProviderAnswerCutOff",
+        "ProviderImagesWithheld",
     ]
     message = session.history[-1]
     assert isinstance(message, EnrichedAssistant)

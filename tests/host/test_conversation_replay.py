@@ -25,6 +25,7 @@ from rho_core.json_values import freeze
 from rho_core.providers.contract import (
     AnswerCutOff,
     HostedToolActivity,
+    ImagesWithheld,
     OutputDelta,
     OutputLimit,
     ReasoningDelta,
@@ -285,6 +286,27 @@ async def test_an_answer_that_was_cut_off_at_a_limit_says_so(
     shown = blocks(stage.replayed())
     assert shown[shown.index(notice) - 1] == AssistantBlock("half of")
     assert shown[shown.index(notice) + 1] == UserBlock("go on")
+
+
+@pytest.mark.clause("C27", "case:H19")
+async def test_images_that_the_provider_refused(tmp_path: Path) -> None:
+    refused = [
+        ImagesWithheld(1, "h refused the request (HTTP 400): bad image"),
+        OutputDelta("well"),
+    ]
+    stage = Stage(
+        tmp_path,
+        [calling(("1", "shot", {})), ScriptedTurn.streaming(refused)],
+        [ScriptedTool("shot", ToolOutput.text("shot").with_images([Image("aGk=", "image/png")]))],
+    )
+    async with await stage.new() as conversation:
+        await stage.play(conversation, "look")
+    stage.assert_replay_equals_live()
+    shown = blocks(stage.replayed())
+    assert isinstance(shown[-3], ToolCard)
+    assert isinstance(shown[-2], NoticeBlock)
+    assert "the provider refused an image, so it is asked without it: h refused" in shown[-2].text
+    assert shown[-1] == AssistantBlock("well")
 
 
 async def test_steering_into_an_answer_that_was_cut_off(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import random
 import struct
 import zlib
 from pathlib import Path
@@ -359,6 +360,28 @@ async def test_an_image_over_the_limit_is_described_with_the_limit(session: File
     assert str(MAX_IMAGE_BYTES) in output.metadata.presentation_notices[0]
     session.put("wide.png", png(width=9_000, height=1))
     assert (await session.run("read_file", path="wide.png")).images == ()
+
+
+@pytest.mark.clause("case:H19")
+async def test_what_a_provider_would_refuse_is_never_given_to_it(session: FileSession) -> None:
+    six_megabytes = random.Random(7).randbytes(6_000_000)
+    for name, data, says in [
+        ("big.png", png(pixels=six_megabytes), f"over the limit of {MAX_IMAGE_BYTES} bytes"),
+        ("wide.png", png(width=9_000, height=10), "9000x10 pixels are over the limit of 8000"),
+        ("half.png", png(width=90, height=90)[:-40], "incomplete or damaged"),
+    ]:
+        session.put(name, data)
+        output = await session.run("read_file", path=name)
+        assert output.images == ()
+        assert says in output.content
+        assert says in output.metadata.presentation_notices[0]
+    # as base64, an image at the limit has the 5 MiB that providers allow
+    assert len(base64.b64encode(bytes(MAX_IMAGE_BYTES))) == 5 * 1024 * 1024
+    session.put("text.png", "not an image\n")
+    assert (await session.run("read_file", path="text.png")).content == "text.png\n1:not an image"
+    session.put("empty.png", "")
+    empty = await session.run("read_file", path="empty.png")
+    assert (empty.images, empty.content.splitlines()[0]) == ((), "empty.png")
 
 
 def test_image_structure_is_checked_for_every_prefix() -> None:
