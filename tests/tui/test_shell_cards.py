@@ -8,7 +8,7 @@ from rho_core.errors import ToolErrorKind
 from rho_core.tooling.values import ToolFailed, ToolMetadata, ToolOutput, ToolSucceeded
 from rho_core.tools.shell.capture import OutputCapture
 from rho_core.tools.shell.command import CommandExit
-from rho_core.tools.shell.report import report_text
+from rho_core.tools.shell.report import shell_report
 from rho_core.tools.shell.run import ShellResult
 from rho_tui.transcript.blocks import CardStatus, ShellBody, ToolCard
 from rho_tui.transcript.tool_cards import CallFacts, tool_card
@@ -24,11 +24,8 @@ def card_of(
     capture.feed(0, stdout.encode())
     capture.feed(1, stderr.encode())
     ended = CommandExit(code, 1.25, timed_out=timed_out)
-    text = report_text(ShellResult(ended, capture, False), 64_000, timeout_seconds=2)
-    details = {"duration_seconds": 1.25, "timed_out": timed_out}
-    if code is not None and not timed_out:
-        details["exit_code"] = code
-    metadata = ToolMetadata().with_details(**details)
+    report = shell_report(ShellResult(ended, capture, False), 64_000, timeout_seconds=2)
+    text, metadata = report.text, ToolMetadata().with_details(**report.facts)
     call = CallFacts("bash", {"command": "make"})
     if code == 0:
         done = ToolSucceeded(ToolOutput.text(text, metadata))
