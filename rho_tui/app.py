@@ -13,11 +13,13 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.driver import Driver
 
 from rho_core.version import __version__
 from rho_tui.host.launch import Launch
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.chat import ChatScreen
+from rho_tui.terminal_driver import lasting
 
 _EXIT_SIGNALS = ("SIGTERM", "SIGHUP")
 
@@ -63,6 +65,10 @@ class RhoApp(App[int]):
             clock=clock,
         )
         self.crash_log: Path | None = None
+
+    def get_driver_class(self) -> type[Driver]:
+        """The platform's driver, which does not fall with its terminal."""
+        return lasting(super().get_driver_class())
 
     def get_default_screen(self) -> ChatScreen:
         """The chat is the app's only permanent screen."""

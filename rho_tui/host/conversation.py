@@ -73,6 +73,7 @@ class Conversation:
         self._opened = opened
         self._turn: Turn | None = None
         self._starting = False
+        self._stops_at_once = False
         self._closed = False
         self._sequencer = Sequencer(self._run_event, self._run_ended, self.cancel)
         self._desk: ApprovalDesk | None = None
@@ -188,11 +189,13 @@ class Conversation:
             raise SessionReadOnly("another process is writing this session")
         if self.is_running:
             raise SessionBusy
-        self._starting = True
+        self._starting, self._stops_at_once = True, False
         try:
             await self._sequencer.perform(lambda: self._begin(UserInput.of(prompt)))
         finally:
             self._starting = False
+        if self._stops_at_once:
+            self.cancel()
 
     async def warm_up(self) -> None:
         """Load off the loop what turns need. `send` does it too, but then it is waited for."""
@@ -202,6 +205,7 @@ class Conversation:
 
     def cancel(self) -> None:
         """Ask the turn to stop; `TurnEnded` follows. Nothing happens without one."""
+        self._stops_at_once = self._starting  # the turn that `send` is about to start
         if self._turn is not None:
             self._turn.run.cancel()
 

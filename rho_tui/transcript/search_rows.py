@@ -33,6 +33,9 @@ _FOUND = re.compile(r"\d{1,9} \| ")
 _MAX_LOOKED_AT = 4_096
 """Characters of a line in which matches are looked for; the tool itself cuts lines at 200."""
 
+_MOST = 2 * _MAX_LOOKED_AT
+"""Characters of a line that its one row is cut from."""
+
 _MIN_ROOM = 12
 """Cells beside the line number below which a line is wrapped, not cut."""
 
@@ -48,9 +51,12 @@ class SearchLines:
         """Number of lines."""
         return len(self._lines)
 
-    def runs(self, index: int) -> list[Run]:
-        """Styled runs of a line, tabs expanded; that of a match begins with its number."""
-        line = self._lines[index]
+    def runs(self, index: int, most: int | None = None) -> list[Run]:
+        """Styled runs of a line, tabs expanded; that of a match begins with its number.
+
+        Of its characters only the first `most` count.
+        """
+        line = self._lines[index][:most]
         gutter = self.gutter(index)
         if not gutter:
             leads = index + 1 < len(self._lines) and self.gutter(index + 1)
@@ -61,6 +67,10 @@ class SearchLines:
     def height(self, index: int, width: int) -> int:
         """Rows of a line when it is wrapped."""
         return cell_height(expand_tabs(self._lines[index]), width)
+
+    def is_cut(self, index: int, width: int) -> bool:
+        """Whether a line takes more than one row."""
+        return len(self._lines[index]) > _MOST or self.height(index, width) > 1
 
     def gutter(self, index: int) -> int:
         """Characters of the line number and the bar behind it; 0 where there is none."""
@@ -91,8 +101,8 @@ class SearchRows:
         return [self._row(index) for index in range(start, stop)]
 
     def _row(self, index: int) -> Row:
-        runs = self._lines.runs(index)
-        if sum(text_width(text) for text, _ in runs) <= self._width:
+        runs = self._lines.runs(index, _MOST)
+        if not self._lines.is_cut(index, self._width):
             return Row(tuple(runs))
         gutter = self._lines.gutter(index)
         if not gutter or self._width - gutter < _MIN_ROOM:
@@ -102,7 +112,7 @@ class SearchRows:
 
 def cuts(lines: SearchLines, width: int) -> bool:
     """Whether a line is longer than a row."""
-    return any(lines.height(index, width) > 1 for index in range(len(lines)))
+    return any(lines.is_cut(index, width) for index in range(len(lines)))
 
 
 def _head(runs: Sequence[Run], room: int) -> Sequence[Run]:
@@ -111,7 +121,7 @@ def _head(runs: Sequence[Run], room: int) -> Sequence[Run]:
 
 def _around_match(runs: Sequence[Run], room: int) -> list[Run]:
     """The part of a line's content that fits `room` cells, with its first match in view."""
-    text = "".join(piece for piece, _ in runs)[: 2 * _MAX_LOOKED_AT]
+    text = "".join(piece for piece, _ in runs)
     begin, end = _first_match(runs)
     before, match = text_width(text[:begin]), text_width(text[begin:end])
     start = 0

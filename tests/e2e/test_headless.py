@@ -82,7 +82,9 @@ def test_failures_have_their_codes_and_leave_standard_output_empty(bench: Bench)
 
 
 @pytest.mark.clause("APP8.6")
-@pytest.mark.parametrize("limit", [("--timeout", "1s"), ("--max-steps", "1")])
+@pytest.mark.parametrize(
+    "limit", [("--timeout", "1s"), ("--timeout", "0.0001s"), ("--max-steps", "1")]
+)
 def test_a_limit_ends_with_124(bench: Bench, limit: tuple[str, str]) -> None:
     sleeping = Call("bash", {"command": "sleep 300 & sleep 300"})
     looking = Call("list_dir", {"path": "."})

@@ -132,6 +132,31 @@ def test_a_closed_terminal_leaves_nothing(bench: Bench) -> None:
     assert not bench.survivors()
 
 
+def test_a_terminal_that_closes_while_a_form_waits_ends_the_app(bench: Bench) -> None:
+    terminal = bench.rho("--provider", "demo")
+    ask(terminal, "ask me")
+    terminal.wait_for("waiting for input")
+    rho = psutil.Process(terminal.process.pid)
+    terminal.hang_up()
+    rho.send_signal(signal.SIGCONT)
+    wait_dead([rho], seconds=10)
+
+
+def test_a_continue_signal_changes_nothing(bench: Bench) -> None:
+    """`kill -CONT`, which a hangup sends too: the terminal is not taken a second time."""
+    terminal = bench.rho("--provider", "demo")
+    terminal.wait_for(READY)
+    rho = psutil.Process(terminal.process.pid)
+    threads = rho.num_threads()
+    for _ in range(3):
+        terminal.kill(signal.SIGCONT)
+        terminal.pump(0.1)
+    terminal.send("once")
+    terminal.wait_for(lambda text: "> once" in text)
+    assert rho.num_threads() <= threads + 1  # the loop's pool may have grown by one
+    assert bytes(terminal.raw).count(b"\x1b[?1049h") == 1
+
+
 @pytest.mark.clause("T16.11", "case:D6")
 def test_a_crash_leaves_nothing_and_says_where_the_trace_is(bench: Bench, tmp_path: Path) -> None:
     script = tmp_path / "crashing.py"

@@ -360,6 +360,19 @@ async def test_cancelled_while_the_model_writes(tmp_path: Path) -> None:
     stage.assert_replay_equals_live()
 
 
+async def test_cancelled_while_the_turn_starts(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [ScriptedTurn.hanging(OutputDelta("hm"))])
+    async with await stage.new() as conversation:
+        sending = asyncio.create_task(conversation.send("go"))
+        await asyncio.sleep(0)
+        assert not sending.done()
+        conversation.cancel()
+        await sending
+        ended = await stage.until(conversation, facts.TurnEnded)
+    assert ended.kind is TurnEndKind.CANCELLED
+    stage.assert_replay_equals_live()
+
+
 async def test_cancelled_while_a_tool_runs_and_a_form_is_open(tmp_path: Path) -> None:
     stage = Stage(
         tmp_path, [calling(("1", "ask", {}), ("2", "slow", {}))], [asker(), ScriptedTool("slow")]

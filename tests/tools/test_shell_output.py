@@ -118,7 +118,7 @@ def test_the_report_fits_its_budget_and_keeps_its_footer(
 def test_the_report_of_a_timeout_fits_its_budget_and_keeps_both_ends(budget: int) -> None:
     whole = b"".join(b"line %d\n" % number for number in range(5_000))
     result = result_of(whole, b"e" * 5_000, limit=budget, code=-9, timed_out=True)
-    text = report_text(result, budget, timeout_seconds=2)
+    text = shell_report(result, budget, timeout_seconds=2).text
     assert len(text.encode()) <= budget
     assert text.startswith("command timed out after 2s\n\nstdout:\nline 0\n")
     assert "4999\n\nstderr:\neee" in text

@@ -30,7 +30,7 @@ NON_INTERACTIVE: Mapping[str, str] = {
     "SSH_ASKPASS_REQUIRE": "never",
     "DEBIAN_FRONTEND": "noninteractive",
 }
-#: Never inherited: they force colours although nothing renders them.
+#: Never inherited: they force colours on programs that ask whether there is a terminal.
 DROPPED = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM")
 
 
