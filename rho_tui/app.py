@@ -15,6 +15,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.driver import Driver
 
+from rho_core.private_files import make_private_folder, open_private_file
 from rho_core.version import __version__
 from rho_tui.host.launch import Launch
 from rho_tui.host.workbench import Workbench
@@ -98,8 +99,10 @@ class RhoApp(App[int]):
         """
         path = self._launch.paths.log_file
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with path.open("a", encoding="utf-8", errors="replace") as log:
+            make_private_folder(path.parent)
+            with open(
+                path, "a", encoding="utf-8", errors="replace", opener=open_private_file
+            ) as log:
                 log.write(traceback.format_exc())
             self.crash_log = path
         except OSError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from abc import ABC, abstractmethod
 from pathlib import Path
+
+from rho_core.private_files import replace_private_file
 
 SERVICE = "rho-agent"
 
@@ -107,25 +108,9 @@ class FileKeyStore(CredentialStore):
 
         text = tomli_w.dumps({"keys": keys})
         try:
-            write_private(self._path, text.encode())
+            replace_private_file(self._path, text.encode())
         except OSError as error:
             raise CredentialError(f"{self._path} cannot be written: {error.strerror}") from None
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace `path` atomically with a file that only its owner can read. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def credential_store(kind: str, file: Path) -> CredentialStore:

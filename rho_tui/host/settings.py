@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from rho_core.private_files import replace_private_file
 from rho_tui.host.config import ConfigError, check_config
-from rho_tui.host.credentials import write_private
 
 
 def save_settings(path: Path, values: Mapping[str, str | int | bool]) -> None:
@@ -30,7 +30,7 @@ def save_settings(path: Path, values: Mapping[str, str | int | bool]) -> None:
             table[key] = value
         changed = tomlkit.dumps(document)
         check_config(changed, path)  # what could not be read back is not written
-        write_private(path, changed.encode())
+        replace_private_file(path, changed.encode())
     except (TOMLKitError, TypeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be edited: {error}") from None
     except OSError as error:

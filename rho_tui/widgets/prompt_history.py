@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
+
+from rho_core.private_files import make_private_folder, open_private_file, replace_private_file
 
 MAX_STORED_BYTES = 10 * 1024
 """A longer prompt is kept in memory only."""
@@ -131,8 +132,8 @@ class PromptHistory:
         return kept[-self._limit :]
 
     def _append(self, record: str) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        make_private_folder(self._path.parent)
+        descriptor = open_private_file(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         with os.fdopen(descriptor, "rb+", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
             if size:
@@ -142,14 +143,8 @@ class PromptHistory:
             file.write(record.encode())
 
     def _rewrite(self, entries: Sequence[str]) -> None:
-        descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=".prompts-")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(json.dumps({"text": entry}) + "\n" for entry in entries)
-            Path(name).replace(self._path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        lines = [json.dumps({"text": entry}) + "\n" for entry in entries]
+        replace_private_file(self._path, "".join(lines).encode())
 
 
 def _entry(line: bytes) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import stat
 import termios
 import time
 from collections.abc import Callable
@@ -157,7 +158,7 @@ def test_a_continue_signal_changes_nothing(bench: Bench) -> None:
     assert bytes(terminal.raw).count(b"\x1b[?1049h") == 1
 
 
-@pytest.mark.clause("T16.11", "case:D6")
+@pytest.mark.clause("T16.11", "case:D6", "case:J5")
 def test_a_crash_leaves_nothing_and_says_where_the_trace_is(bench: Bench, tmp_path: Path) -> None:
     script = tmp_path / "crashing.py"
     script.write_text(CRASHING, "utf-8")
@@ -172,6 +173,8 @@ def test_a_crash_leaves_nothing_and_says_where_the_trace_is(bench: Bench, tmp_pa
     assert "fault of its own" in terminal.text
     raw = bytes(terminal.raw)
     assert b"a-local-variable" not in raw
-    log = (bench.home / "rho.log").read_text("utf-8")
+    file = bench.home / "rho.log"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    log = file.read_text("utf-8")
     assert "a provoked fault" in log
     assert "a-local-variable" not in log.replace('secret = "a-local-variable"', "")

@@ -7,8 +7,8 @@ import stat
 import pytest
 
 from tests.e2e.bench import READY, WIDE, Bench, ask
-from tests.e2e.terminal import Terminal
-from tests.servers import Scenario, Turn
+from tests.e2e.terminal import RHO, Terminal
+from tests.servers import Call, Scenario, Turn
 
 WELCOME = "Which model should it use?"
 PASTED_KEY = "sk-pasted-0123456789-nobody-sees-it"
@@ -70,6 +70,40 @@ def test_a_pasted_key_is_used_kept_privately_and_never_shown(bench: Bench) -> No
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     others = [file for file in bench.home.rglob("*") if file.is_file() and file != kept]
     assert all(PASTED_KEY.encode() not in file.read_bytes() for file in others)
+
+
+@pytest.mark.clause("case:J5")
+def test_whatever_the_umask_nobody_else_reads_what_the_first_login_and_a_session_leave(
+    bench: Bench,
+) -> None:
+    model = bench.model([Turn(calls=(Call("bash", {"command": "seq 40000"}),)), Turn(text="Done.")])
+    bench.file("big.txt", "x")
+    bench.home = bench.home / "not" / "yet"  # every folder is made by Rho
+    bench.environment |= {"RHO_HOME": str(bench.home), "OPENAI_BASE_URL": model.base_url}
+    bench.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+    del bench.environment["OPENAI_API_KEY"]
+    loose = ("sh", "-c", 'umask 000; exec "$@"', "sh", *RHO)
+    terminal = bench.rho("--permission-mode", "bypass", command=loose)
+    ask(terminal, "/login")
+    choose(terminal, "1")
+    terminal.wait_for("API key (it is not shown)")
+    terminal.send(f"\x1b[200~{PASTED_KEY}\x1b[201~")
+    terminal.wait_for("••••")
+    terminal.send("\r")
+    terminal.wait_gone(WELCOME)
+    ask(terminal, "count")
+    idle_after(terminal, "Done.")
+    left = list(bench.home.parent.rglob("*"))
+    kinds = {path.suffix or path.name for path in left if path.is_file()}
+    assert kinds >= {".toml", ".jsonl", ".lock", ".holder", ".txt"}, left
+    modes = {
+        str(path.relative_to(bench.home.parent)): stat.S_IMODE(path.stat().st_mode)
+        for path in (bench.home.parent, *left)
+    }
+    loosened = {name: oct(mode) for name, mode in modes.items() if mode not in (0o600, 0o700)}
+    assert loosened == {}
+    ask(terminal, "/exit")
+    assert terminal.wait_exit() == 0
 
 
 @pytest.mark.clause("APP9.8", "APP9.9")

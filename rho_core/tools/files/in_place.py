@@ -12,6 +12,7 @@ import secrets
 from pathlib import Path
 
 from rho_core.errors import ToolError, ToolErrorKind
+from rho_core.private_files import make_private_folder, open_private_file
 from rho_core.tools.files.commit import CommitStep, FileCommit, sync_directory, write_all
 from rho_core.tools.files.display import visible_name
 from rho_core.tools.files.ledger import stale_file
@@ -53,10 +54,10 @@ class NotRestored(ToolError):
 def _copy_original(commit: FileCommit, descriptor: int) -> Path:
     """A durable copy of exactly the expected content. Raises OSError, `ToolError` if stale."""
     directory = commit.recovery_dir or commit.path.parent
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private_folder(directory)
     stem = commit.path.name.encode("utf-8", "replace")[:100].decode("utf-8", "ignore")
     copy = directory / f".rho-original-{secrets.token_hex(6)}-{stem}"
-    target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    target = open_private_file(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         try:
             digest = hashlib.sha256()

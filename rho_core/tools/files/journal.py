@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rho_core.private_files import make_private_folder, open_private_file
 from rho_core.tools.files.commit import CommitStep
 
 PREFIX = ".rho-commit-"
@@ -58,12 +59,12 @@ class Journal:
     ) -> Journal:
         """Make the record durable. When this raises, nothing of it is left."""
         on_step(CommitStep.KEEP_ORIGINALS)
-        parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(parent)
         folder = parent / f"{PREFIX}{secrets.token_hex(8)}"
         folder.mkdir(mode=0o700)
         lock = -1
         try:
-            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            lock = open_private_file(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             hold(lock)
             rows = []
             for index, entry in enumerate(entries):
@@ -184,7 +185,7 @@ def _copy_name(index: int) -> str:
 
 
 def _write_durably(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         view = memoryview(content)
         while view:

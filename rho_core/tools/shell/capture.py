@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from rho_core.private_files import make_private_folder, open_private_file
+
 DEFAULT_SPILL_LIMIT = 32 * 1024 * 1024
 LIVE_LIMIT = 16 * 1024
 
@@ -119,9 +121,9 @@ class SpillFile:
             self._file = None
 
     def _open(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._folder)
         path = self._folder / f"shell-{secrets.token_hex(8)}.txt"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self.path = path
 

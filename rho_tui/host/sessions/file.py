@@ -15,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 
 from rho_core.ids import SessionId
+from rho_core.private_files import make_private_folder, open_private_file
 from rho_tui.host.sessions.fields import RecordError
 from rho_tui.host.sessions.record_codec import (
     UnknownRecord,
@@ -135,8 +136,8 @@ class SessionFile:
 
     def _open(self) -> FileIO:
         if not self._exists:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = FileIO(self.path, "ab", opener=_owner_only)
+            make_private_folder(self.path.parent)
+        file = FileIO(self.path, "ab", opener=open_private_file)
         if not self._exists:
             _sync_folder(self.path.parent)
             self._exists = True
@@ -192,10 +193,6 @@ def _last_line(path: Path, end: int) -> bytes:
             if (cut := pieces.rfind(b"\n")) >= 0:
                 return pieces[cut + 1 :]
     return pieces
-
-
-def _owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rho_core.private_files import open_private_file
+
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
@@ -49,7 +51,8 @@ class SessionLease:
         except NotImplementedError as error:
             raise OSError(str(error)) from error
         try:
-            holder.write_text(f"{os.getpid()}\n", encoding="ascii")
+            with open(holder, "w", encoding="ascii", opener=open_private_file) as file:
+                file.write(f"{os.getpid()}\n")
         except OSError:
             pass  # the lock alone protects; only the message of a later opener is poorer
         return cls(lock, holder)

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from rho_core.private_files import make_private_folder
 from rho_tui.host.facts import Notice, Severity
 from rho_tui.host.sessions.file import SessionFile
 from rho_tui.host.sessions.lease import SessionLease, SessionLocked
@@ -73,7 +74,7 @@ class SessionWriter:
 
     def _write(self, file: SessionFile) -> None:
         if self._lease is None:
-            file.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(file.path.parent)
             self._lease = SessionLease.acquire(file.path)
         file.flush()
 
