@@ -53,6 +53,7 @@ class SessionOpening:
         choice = await self._chat.app.push_screen_wait(SetupScreen(ServerProbe()))
         if choice is None:
             return False
+        self._chat.composer.ready = False  # a prompt sent now is for the conversation to come
         try:
             remark = await apply_setup(self._chat.bench, choice)
         except (ConfigError, CredentialError) as error:
@@ -66,6 +67,8 @@ class SessionOpening:
         """`/login`: set up a provider and open a conversation with it."""
         if await self._ask_for_provider():
             await self._open(None)
+        else:
+            self._chat.composer.ready = True
 
     async def open_session(self, path: Path | None) -> None:
         """Another session: a new one, or the one in `path`."""
