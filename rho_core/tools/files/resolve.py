@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 from rho_core.authority.workspace import (
     ResolvedWorkspacePath,
@@ -40,14 +42,28 @@ def path_error(error: WorkspaceError) -> ToolError:
     return ToolError.execution(error.message)
 
 
+def expand_home(path: str) -> str:
+    """`~` and `~/…` as a shell reads them, any other path as it is. Raises `ToolError`.
+
+    Taken literally they would name a folder `~` of the workspace: not what was meant, and whoever
+    removed it by that name in a shell would remove the home.
+    """
+    if path != "~" and not path.startswith(("~/", f"~{os.sep}")):
+        return path
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError:
+        raise ToolError.execution("the home is not known; name the whole path") from None
+
+
 async def resolve_for_read(workspace: Workspace, path: str) -> ResolvedWorkspacePath:
     """The existing target of `path`. Raises `ToolError`."""
-    return await _off_loop(lambda: workspace.resolve_for_read(path))
+    return await _off_loop(lambda: workspace.resolve_for_read(expand_home(path)))
 
 
 async def resolve_for_write(workspace: Workspace, path: str) -> ResolvedWorkspacePath:
     """The existing or missing target of `path`. Raises `ToolError`."""
-    return await _off_loop(lambda: workspace.resolve_for_write(path))
+    return await _off_loop(lambda: workspace.resolve_for_write(expand_home(path)))
 
 
 def revalidate(workspace: Workspace, resolved: ResolvedWorkspacePath) -> None:

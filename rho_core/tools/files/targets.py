@@ -29,7 +29,7 @@ from rho_core.tooling.contract import AuthorizedToolContext, PreparedToolInvocat
 from rho_core.tooling.resources import DirectoryMembership, ToolResourceAccess
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
 from rho_core.tools.files.display import display_path, visible_name
-from rho_core.tools.files.resolve import path_error, revalidate
+from rho_core.tools.files.resolve import expand_home, path_error, revalidate
 
 _MAX_NAMES = 2_000
 _MAX_SUGGESTIONS = 3
@@ -42,6 +42,7 @@ async def existing_target(
 
     `action` begins the report: "could not read". Raises `ToolError` for other refusals.
     """
+    path = expand_home(path)
     try:
         return await asyncio.to_thread(workspace.resolve_for_read, path)
     except WorkspaceError as error:

@@ -20,7 +20,7 @@ from rho_core.tools.edit.apply_patch.document import (
 )
 from rho_core.tools.files.display import display_path, visible_name
 from rho_core.tools.files.group_mutation import Target
-from rho_core.tools.files.resolve import path_error, resolve_for_write
+from rho_core.tools.files.resolve import expand_home, path_error, resolve_for_write
 from rho_core.tools.files.targets import existing_target
 
 
@@ -95,7 +95,7 @@ async def _new_file(workspace: Workspace, path: str) -> Target:
 def _require_relative(path: str) -> None:
     shown = visible_name(path)
     pure = PurePath(path)
-    if pure.is_absolute() or pure.drive or pure.root:
+    if pure.is_absolute() or pure.drive or pure.root or expand_home(path) != path:
         raise ToolError.invalid_arguments(f"the path {shown} must be relative to the workspace")
     if ".." in pure.parts:
         raise ToolError.invalid_arguments(f"the path {shown} must not contain '..'")
