@@ -21,5 +21,7 @@ def launch_from(options: argparse.Namespace) -> Launch:
 
 
 def complain(error: object) -> None:
-    """Say on standard error why nothing was done."""
-    print(f"rho: {error}", file=sys.stderr)
+    """Say on standard error why nothing was done; names in it may come from anywhere."""
+    from rho_tui.transcript.sanitize import clean_line
+
+    print(clean_line(f"rho: {error}"), file=sys.stderr)

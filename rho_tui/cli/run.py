@@ -70,7 +70,7 @@ def _prompt(options: argparse.Namespace) -> str:
 async def _answer(launch: Launch, prompt: str, timeout: float | None) -> int:
     bench = Workbench(launch, interactive=False, stored=False)
     for warning in launch.warnings:
-        _narrate(f"warning: {warning}")
+        _say(f"warning: {clean_line(warning)}")
     try:
         choice = await bench.connect()
         if isinstance(choice, NotConfigured):
@@ -78,7 +78,7 @@ async def _answer(launch: Launch, prompt: str, timeout: float | None) -> int:
             return EXIT_USAGE
         opened = await bench.open()
         for warning in opened.warnings:
-            _narrate(f"warning: {warning}")
+            _say(f"warning: {clean_line(warning)}")
         async with opened.conversation as conversation:
             return await _converse(conversation, prompt, timeout)
     except (ConfigError, CredentialError) as error:
@@ -171,5 +171,9 @@ def _narrate(text: str) -> None:
     line = clean_line(text)
     if len(line) > _MAX_NARRATED:
         line = line[: _MAX_NARRATED - 1] + "…"
+    _say(line)
+
+
+def _say(line: str) -> None:
     with contextlib.suppress(OSError):
         print(line, file=sys.stderr, flush=True)

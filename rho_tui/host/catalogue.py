@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from rho_tui.host.config import Config, ConfigError, check_base_url, with_overrides
+from rho_tui.host.config import (
+    UNREADABLE_PROVIDER,
+    UNUSABLE_URL,
+    Config,
+    ConfigError,
+    address_problem,
+    with_overrides,
+)
 from rho_tui.host.credentials import CredentialStore
 
 if TYPE_CHECKING:
@@ -83,12 +90,17 @@ class NotConfigured:
 def resolve_provider(
     config: Config, environ: Mapping[str, str], credentials: CredentialStore
 ) -> ProviderChoice | NotConfigured:
-    """Choose the provider. May block on the key store. Raises `ConfigError` for a bad address."""
+    """Choose the provider. May block on the key store. Raises `ConfigError`: bad name, address."""
     name = config.model.provider or _first_reachable(config, environ)
     if not name:
         return NotConfigured(
             "no provider is configured: set OPENAI_API_KEY or ANTHROPIC_API_KEY, point "
             "OPENAI_BASE_URL to a local server, or try --provider demo"
+        )
+    if name == UNREADABLE_PROVIDER:
+        raise ConfigError(
+            "the provider in the configuration cannot be read; mend model.provider, or pass "
+            "--provider"
         )
     if name == DEMO:
         return demo_choice()
@@ -190,8 +202,13 @@ def _resolve_vendor(
 ) -> ProviderChoice | NotConfigured:
     settings = config.providers.openai if vendor.wire == "chat" else config.providers.anthropic
     override = environ.get(vendor.url_env)
-    if override:
-        check_base_url(override, vendor.url_env)
+    if override and (problem := address_problem(override)):
+        raise ConfigError(f"{vendor.url_env}: {problem}")
+    if not override and settings.base_url == UNUSABLE_URL:
+        raise ConfigError(
+            f"{vendor.label} is configured with an address that cannot be used; mend "
+            f"providers.{vendor.name}.base_url"
+        )
     base_url = override or settings.base_url or vendor.base_url
     key = environ.get(vendor.key_env) or credentials.get(vendor.name)
     if key is None and base_url == vendor.base_url:

@@ -1,16 +1,13 @@
-"""The configuration: strict, with defaults that need no file (section 6 of the app contracts).
+"""The configuration: every key with its default (section 6 of the app contracts).
 
-Plain dataclasses hold it, so that starting without a file never imports the validator.
+Plain dataclasses hold it, so that starting without a file never imports the validator; files are
+read by `config_file`.
 Precedence: flag > environment > project file (safe keys only) > user file > default.
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final, Literal
 
 PermissionModeName = Literal["supervised", "allow_edits", "plan", "bypass"]
@@ -20,12 +17,14 @@ Wire = Literal["chat", "anthropic"]
 
 _STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True}
 
-#: What a project may set in `.rho/config.toml`; a repository is not trusted with more.
-PROJECT_SAFE_KEYS: Final = frozenset({"display", "output", "questionnaire", "model.reasoning"})
+UNUSABLE_URL: Final = ""
+"""Stands for an address that could not be read: never the vendor's own, where keys would go."""
+UNREADABLE_PROVIDER: Final = "?"
+"""Stands for a provider that could not be read: never another one, which would get the prompts."""
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the message names the file, the key and what would fit."""
+    """The configuration cannot be used; the message names the file and the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,8 @@ class ModelConfig:
 
     __pydantic_config__ = _STRICT
 
-    #: `openai`, `anthropic`, `demo` or the name of a custom provider; empty: whichever has a key
+    #: `openai`, `anthropic`, `demo` or the name of a custom provider; empty: whichever has a key;
+    #: `UNREADABLE_PROVIDER` where the file names one that cannot be read
     provider: str = ""
     #: a model id of that provider; empty: the provider's default
     model: str = ""
@@ -56,7 +56,7 @@ class DisplayConfig:
     show_reasoning: bool = True
     #: rows of a tool card before it is collapsed
     max_tool_output_lines: int = 10
-    #: prompts kept for recall; 0 keeps none
+    #: prompts kept for recall, 10,000 at most; 0 keeps none
     prompt_history_limit: int = 1000
 
 
@@ -92,7 +92,7 @@ class QuestionnaireConfig:
 
     __pydantic_config__ = _STRICT
 
-    #: seconds before a form with a fallback answers itself; absent: it always waits
+    #: seconds before a form with a fallback answers itself, a week at most; absent: it waits
     timeout_seconds: int | None = None
 
 
@@ -102,6 +102,7 @@ class BuiltInProviderConfig:
 
     __pydantic_config__ = _STRICT
 
+    #: `UNUSABLE_URL` where the file names one that cannot be read
     base_url: str | None = None
 
 
@@ -137,7 +138,7 @@ class ProvidersConfig:
 class PriceConfig:
     """What a model costs, in US dollars per million tokens; used for the status line only."""
 
-    __pydantic_config__ = {"extra": "forbid"}
+    __pydantic_config__ = _STRICT
 
     input: float
     output: float
@@ -158,40 +159,6 @@ class Config:
     questionnaire: QuestionnaireConfig = field(default_factory=QuestionnaireConfig)
     providers: ProvidersConfig = field(default_factory=ProvidersConfig)
     prices: dict[str, PriceConfig] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedConfig:
-    """A configuration and what the user should know about how it came to be."""
-
-    config: Config
-    warnings: tuple[str, ...] = ()
-
-
-def load_config(
-    user_file: Path, *, project_file: Path | None = None, required: bool = False
-) -> LoadedConfig:
-    """Read the user's file and the project's safe keys. Raises `ConfigError`.
-
-    A missing user file means the defaults, unless it is `required` (it was named by a flag).
-    """
-    data = _read(user_file, required=required)
-    warnings: list[str] = []
-    if project_file is not None and (project := _read(project_file)):
-        safe, refused = _safe_part(project)
-        warnings += [
-            f"{project_file}: {key} is ignored, a project cannot set it" for key in refused
-        ]
-        # judged alone first, so that an error names the file it is in
-        _validate(safe, project_file)
-        data = _merge(data, safe)
-    config = _validate(data, user_file) if data else Config()
-    return LoadedConfig(config, tuple(warnings))
-
-
-def check_config(text: str, path: Path) -> None:
-    """Raise `ConfigError` unless `text` could stand in the file at `path`."""
-    _validate(_parsed(text, path), path)
 
 
 def with_overrides(
@@ -219,120 +186,8 @@ def with_overrides(
     return config
 
 
-def _read(path: Path, *, required: bool = False) -> dict[str, Any]:
-    try:
-        return _parsed(path.read_bytes().decode("utf-8"), path)
-    except FileNotFoundError:
-        if required:
-            raise ConfigError(f"{path}: no such configuration file") from None
-        return {}
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: the file is not UTF-8 text") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
-
-
-def _safe_part(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    safe: dict[str, Any] = {}
-    refused: list[str] = []
-    for table, value in data.items():
-        if table in PROJECT_SAFE_KEYS:
-            safe[table] = value
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                name = f"{table}.{key}"
-                if name in PROJECT_SAFE_KEYS:
-                    safe.setdefault(table, {})[key] = item
-                else:
-                    refused.append(name)
-        else:
-            refused.append(table)
-    return safe, refused
-
-
-def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in over.items():
-        below = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping):
-            merged[key] = _merge(below, value)
-        else:
-            merged[key] = value
-    return merged
-
-
-def _validate(data: Mapping[str, Any], path: Path) -> Config:
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        # strict dataclasses accept tables only from JSON; TOML dates become (refused) strings
-        config = TypeAdapter(Config).validate_json(json.dumps(_tidied(data), default=str))
-    except ValidationError as error:
-        lines = [_describe(fault) for fault in error.errors(include_url=False)]
-        raise ConfigError(f"{path}: " + "; ".join(lines)) from None
-    _check_ranges(config, path)
-    return config
-
-
-def _tidied(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The data with `behavior.edit_tool` trimmed and in lower case (T1.4)."""
-    behavior = data.get("behavior")
-    if not isinstance(behavior, dict) or not isinstance(behavior.get("edit_tool"), str):
-        return data
-    return {**data, "behavior": {**behavior, "edit_tool": behavior["edit_tool"].strip().lower()}}
-
-
-def _describe(fault: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in fault["loc"]) or "the file"
-    if fault["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return f"unknown key {where}"
-    if fault["type"] == "missing":
-        return f"{where} is missing"
-    return f"{where}: {fault['msg']}"
-
-
-def _check_ranges(config: Config, path: Path) -> None:
-    at_least_one = {
-        "model.max_steps": config.model.max_steps,
-        "display.max_tool_output_lines": config.display.max_tool_output_lines,
-        "output.max_output_bytes": config.output.max_output_bytes,
-    }
-    for key, value in at_least_one.items():
-        if value < 1:
-            raise ConfigError(f"{path}: {key} must be at least 1, not {value}")
-    if config.display.prompt_history_limit < 0:
-        raise ConfigError(f"{path}: display.prompt_history_limit must not be negative")
-    timeout = config.questionnaire.timeout_seconds
-    if timeout is not None and timeout < 1:
-        raise ConfigError(f"{path}: questionnaire.timeout_seconds must be at least 1")
-    for name, provider in config.providers.custom.items():
-        _check_provider(name, provider, path)
-    for name, built_in in (
-        ("openai", config.providers.openai),
-        ("anthropic", config.providers.anthropic),
-    ):
-        if built_in.base_url is not None:
-            check_base_url(built_in.base_url, f"{path}: providers.{name}.base_url")
-
-
-def _check_provider(name: str, provider: CustomProviderConfig, path: Path) -> None:
-    key = f"{path}: providers.custom.{name}"
-    if name in ("openai", "anthropic", "demo"):
-        raise ConfigError(f"{key}: {name} is the name of a built-in provider")
-    if not name or not all(c.isascii() and (c.islower() or c.isdigit() or c == "-") for c in name):
-        raise ConfigError(f"{key}: use lowercase letters, digits and hyphens for the name")
-    check_base_url(provider.base_url, f"{key}.base_url")
-
-
-def check_base_url(url: str, key: str) -> None:
-    """Raise `ConfigError` unless `url` is a plain http(s) address without credentials."""
+def address_problem(url: str) -> str | None:
+    """Why `url` is not a plain http(s) address without credentials; None when it is one."""
     from urllib.parse import urlsplit
 
     try:
@@ -342,6 +197,5 @@ def check_base_url(url: str, key: str) -> None:
     except ValueError:
         valid = plain = False
     if not valid:
-        raise ConfigError(f"{key}: {url!r} is not an http or https address")
-    if not plain:
-        raise ConfigError(f"{key}: leave credentials, query and fragment out of the address")
+        return f"{url!r} is not an http or https address"
+    return None if plain else "leave credentials, query and fragment out of the address"

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rho_tui.host.config import Config, load_config, with_overrides
+from rho_tui.host.config import Config, with_overrides
+from rho_tui.host.config_file import load_config
 from rho_tui.host.git import project_root
 from rho_tui.host.paths import RhoPaths
 

@@ -75,10 +75,40 @@ def test_failures_have_their_codes_and_leave_standard_output_empty(bench: Bench)
     refused = bench.headless("hello")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "rho: " in refused.stderr
-    bench.configure("[model]\nmax_stepz = 3\n")
-    misspelt = bench.headless("hello")
-    assert misspelt.returncode == 2
-    assert "max_stepz" in misspelt.stderr
+    bench.configure("[model]\nmax_steps = \n")
+    broken = bench.headless("hello")
+    assert (broken.returncode, broken.stdout) == (2, "")
+    assert "config.toml: not valid TOML" in broken.stderr
+    assert "line 2" in broken.stderr
+
+
+@pytest.mark.clause("case:J2", "case:J3", "APP6.4")
+def test_a_faulty_key_is_named_and_the_rest_of_the_file_applies(bench: Bench) -> None:
+    model = bench.model(Turn(calls=(SHELL,)), use=False)
+    bench.configure(
+        f"""
+        aproval = "ask"
+        [model]
+        provider = "mine"
+        [behavior]
+        permission_mode = "bypas"
+        [providers.custom.mine]
+        base_url = "{model.base_url}"
+        model = "my-model"
+        [providers.custom.other]
+        base_url = "http://127.0.0.1:9/v1"
+        context_window = "x"
+        args = "x"
+        """
+    )
+    done = bench.headless("--max-steps", "1", "hello")
+    assert model.request(0).body["model"] == "my-model"
+    warnings = [line for line in done.stderr.split("\n") if line.startswith("warning: ")]
+    assert len(warnings) == 4, done.stderr
+    assert all("config.toml:" in warning for warning in warnings)
+    for named in ("key aproval", "permission_mode", "other.context_window", "other.args"):
+        assert any(named in warning for warning in warnings), (named, warnings)
+    assert "process capability denied" in done.stderr  # the mode fell to supervised
 
 
 @pytest.mark.clause("APP8.6")

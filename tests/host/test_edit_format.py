@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from rho_core.tools.file_tools import EditFormat
-from rho_tui.host.config import ConfigError, load_config
+from rho_tui.host.config_file import load_config
 from rho_tui.host.edit_format import edit_format_for
 
 
@@ -44,11 +45,15 @@ def test_the_setting_is_read_without_blanks_and_case(tmp_path: Path, written: st
 
 @pytest.mark.clause("T1.4", "APP6.8")
 @pytest.mark.parametrize("written", ['"sed"', '""', "1", '["hashline"]'])
-def test_an_unknown_setting_is_an_error_that_names_all(tmp_path: Path, written: str) -> None:
+def test_an_unknown_setting_is_named_with_all_that_there_are_and_auto_holds(
+    tmp_path: Path, written: str
+) -> None:
     path = tmp_path / "config.toml"
     path.write_text(f"[behavior]\nedit_tool = {written}\n")
-    with pytest.raises(ConfigError, match=r"edit_tool.*hashline.*apply_patch.*str_replace"):
-        load_config(path)
+    loaded = load_config(path)
+    assert loaded.config.behavior.edit_tool == "auto"
+    (warning,) = loaded.warnings
+    assert re.search("edit_tool.*hashline.*apply_patch.*str_replace", warning)
 
 
 @pytest.mark.clause("T1.3", "T3.3")
