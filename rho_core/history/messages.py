@@ -62,11 +62,17 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A block in which the model asks for a tool. `arguments` is an immutable JSON object."""
+    """A block in which the model asks for a tool. `arguments` is an immutable JSON object.
+
+    `argument_error` says why the model's own arguments could not be taken: the call then fails
+    with it, and `arguments` only stand for them in the history. It is not stored: by then the
+    result says it.
+    """
 
     id: str
     name: str
     arguments: FrozenObject
+    argument_error: str | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if type(self.arguments) is dict:  # host code may ignore its types; history must not (L12)

@@ -92,9 +92,8 @@ class ToolBatch:
         preparing: list[CallSlot] = []
         for slot in self._slots:
             if slot.tool is not None:
-                call = slot.call
-                work = prepare_call(slot.tool, call.id, call.arguments, self._source, context)
-                slot.task = self._env.spawn(work, f"prepare {call.name}")
+                work = prepare_call(slot.tool, slot.call, self._source, context)
+                slot.task = self._env.spawn(work, f"prepare {slot.call.name}")
                 preparing.append(slot)
         while not all(slot.task is None or slot.task.done() for slot in preparing):
             self._env.token.raise_if_cancelled()

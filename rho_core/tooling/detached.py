@@ -90,9 +90,7 @@ class DetachedJobs:
         """Prepare, check and authorize a call. Raises `ToolError` (D48, D49)."""
         env, call = self._env, slot.call
         preparation = ToolPreparationContext(env.workspace, env.token)
-        plan = await self._watch(
-            prepare_call(tool, call.id, call.arguments, InvocationSource.MODEL, preparation)
-        )
+        plan = await self._watch(prepare_call(tool, call, InvocationSource.MODEL, preparation))
         if not isinstance(plan, PreparedToolInvocation) or not plan.is_shared_only:
             raise ToolError.execution(
                 f"async tool '{call.name}' must declare a resource-aware plan "

@@ -13,8 +13,9 @@ from typing import Final
 from rho_core.authority.approvals import AuthorizationError, AuthorizationOutcome
 from rho_core.authority.capabilities import CapabilityRequest
 from rho_core.errors import Cancelled, RhoError, ToolError, ToolErrorKind
+from rho_core.history.messages import ToolCall
 from rho_core.ids import ToolCallId
-from rho_core.json_values import FrozenObject, thaw
+from rho_core.json_values import thaw
 from rho_core.tooling.contract import (
     AuthorizedToolContext,
     InvocationSource,
@@ -42,15 +43,13 @@ def interrupted() -> ToolFailed:
 
 
 async def prepare_call(
-    tool: Tool,
-    call_id: str,
-    arguments: FrozenObject,
-    source: InvocationSource,
-    context: ToolPreparationContext,
+    tool: Tool, call: ToolCall, source: InvocationSource, context: ToolPreparationContext
 ) -> PreparedToolInvocation:
     """Parse and resolve a call. Raises `ToolError` only (D4, L9)."""
+    if call.argument_error is not None:
+        raise ToolError.invalid_arguments(call.argument_error)
     try:
-        invocation = ToolInvocation(ToolCallId(call_id), thaw(arguments), source)
+        invocation = ToolInvocation(ToolCallId(call.id), thaw(call.arguments), source)
         plan = await tool.prepare(invocation, context)
     except Exception as error:  # a tool's failure is a result, never the run's end
         raise as_tool_error(error) from error

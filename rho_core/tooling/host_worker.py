@@ -15,6 +15,7 @@ from rho_core.channels import Channel, ChannelClosed
 from rho_core.clock import Clock
 from rho_core.errors import Cancelled, Interrupted, RhoError, ToolError, ToolErrorKind
 from rho_core.event_sink import ConsumerDropped, EventSink
+from rho_core.history.messages import ToolCall
 from rho_core.hooks.dispatch import RunHooks
 from rho_core.ids import HostInputId, SessionId, ToolCallId
 from rho_core.json_values import FrozenObject
@@ -103,9 +104,9 @@ class HostCallWorker:
 
     async def _run(self) -> ToolOutput:
         context = ToolPreparationContext(self._workspace, self._token)
-        source = InvocationSource.HOST
+        call = ToolCall(self._call_id, self._tool.name, self._arguments)
         plan: PreparedToolInvocation = await self._attend(
-            prepare_call(self._tool, self._call_id, self._arguments, source, context)
+            prepare_call(self._tool, call, InvocationSource.HOST, context)
         )
         await self._attend(authorize_plan(plan, self._authorize), observes_token=True)
         output: ToolOutput = await self._attend(

@@ -9,7 +9,14 @@ import signal
 import sys
 from dataclasses import dataclass, replace
 
-from rho_core.events import ToolFinished, ToolProposed, ToolStarted
+from rho_core.errors import format_retry_after
+from rho_core.events import (
+    ProviderStreamReset,
+    RetryableFailureReset,
+    ToolFinished,
+    ToolProposed,
+    ToolStarted,
+)
 from rho_core.tooling.values import ToolSucceeded
 from rho_tui.cli.exit_codes import (
     EXIT_FAILED,
@@ -124,6 +131,8 @@ async def _follow(conversation: Conversation) -> facts.TurnEnded:
                 call = replace(calls[call_id], completion=completion)
                 outcome = [fact.text for fact in tool_card(call).facts]
                 _narrate("  ".join([f"{mark} {_title(call)}", *outcome]))
+            case ProviderStreamReset(reason=RetryableFailureReset(), detail=detail, delay=delay):
+                _say(clean_line(f"{detail}; again in {format_retry_after(delay)}"))
             case facts.Notice(text=text):
                 _narrate(text)
             case facts.TurnEnded():

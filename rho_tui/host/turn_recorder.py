@@ -194,7 +194,7 @@ class TurnRecorder:
                 return Recorded([*self._close_reasoning(), event])
             case run.ProviderStreamReset():
                 self._step = _Step()
-                return Recorded([event])
+                return Recorded([event, *self._reset_explained(event)])
             case run.ProviderImagesWithheld(count=count, reason=reason):
                 what, them = ("an image", "it") if count == 1 else (f"{count} images", "them")
                 text = f"the provider refused {what}, so it is asked without {them}: {reason}"
@@ -221,6 +221,12 @@ class TurnRecorder:
                 return Recorded([*self._close_reasoning(), event])
             case _:
                 return self._handle_call(event)
+
+    def _reset_explained(self, event: run.ProviderStreamReset) -> list[ConversationEvent]:
+        """Why an answer that could not be used vanished. A failing provider waits and shows it."""
+        if not isinstance(event.reason, run.InvalidResponseReset):
+            return []
+        return self._warn(f"{event.detail}; it is asked again")
 
     def _handle_call(self, event: run.RunEvent) -> Recorded:
         match event:

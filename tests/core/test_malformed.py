@@ -7,12 +7,20 @@ import pytest
 from rho_core import events as ev
 from rho_core.errors import ProviderError, ProviderErrorKind
 from rho_core.events import InvalidResponseReset
-from rho_core.history.messages import ContentBlock, Text, ToolCall, UserMessage
+from rho_core.history.codec import decode_message, encode_message
+from rho_core.history.messages import (
+    ContentBlock,
+    EnrichedAssistant,
+    Text,
+    ToolCall,
+    UserMessage,
+)
+from rho_core.json_values import freeze
 from rho_core.providers.contract import ModelResponse, ToolCallDelta
 from rho_core.running.response import find_malformation
 from rho_core.session import SessionState
 from rho_core.testing import ScriptedTool, ScriptedTurn
-from tests.core.run_harness import call, names, of, open_session, run_all, run_failing
+from tests.core.run_harness import call, names, of, open_session, results, run_all, run_failing
 
 
 def bad(arguments: object) -> ToolCall:
@@ -85,3 +93,30 @@ async def test_malformed_streams_retry_once_then_fail_without_history_growth() -
     assert names(events).count("Failed") == 1
     assert session.history == (UserMessage.of_text("go"),)
     assert session.state is SessionState.FAILED
+
+
+@pytest.mark.clause("L7", "D42", "case:H12")
+async def test_a_call_with_an_argument_error_fails_unrun_beside_those_that_run() -> None:
+    tool = ScriptedTool("t")
+    broken = ToolCall("1", "t", freeze({"a": "\ufffd"}), argument_error="'a' is no text")
+    unknown = ToolCall("3", "nobody", freeze({}), argument_error="'a' is no text")
+    turn = ScriptedTurn.calls(broken, call("2", "t", n=1), unknown)
+    session, provider = await open_session([turn, ScriptedTurn.completed("end")], tools=[tool])
+    events, outcome = await run_all(session)
+    assert outcome.text == "end"
+    assert tool.calls == [{"n": 1}]
+    first, second, third = results(provider.requests[1].messages)
+    assert (first.ok, first.content) == (False, "invalid arguments: 'a' is no text")
+    assert second.ok
+    assert (third.ok, third.content) == (False, "tool 'nobody' is unavailable")
+    assert not of(events, ev.ProviderStreamReset)
+    assert {event.call_id for event in of(events, ev.ToolFinished)} == {"1", "2", "3"}
+
+
+def test_an_argument_error_is_no_part_of_a_calls_identity_nor_stored() -> None:
+    broken = ToolCall("1", "t", freeze({}), argument_error="x")
+    assert broken == ToolCall("1", "t", freeze({}))
+    message = EnrichedAssistant(content=(broken,))
+    [again] = decode_message(encode_message(message)).content
+    assert isinstance(again, ToolCall)
+    assert again.argument_error is None

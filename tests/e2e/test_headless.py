@@ -111,6 +111,41 @@ def test_a_faulty_key_is_named_and_the_rest_of_the_file_applies(bench: Bench) ->
     assert "process capability denied" in done.stderr  # the mode fell to supervised
 
 
+@pytest.mark.clause("L7", "APP8.3", "case:H11", "case:H12")
+def test_arguments_that_are_no_valid_text_are_told_to_the_model_and_the_user(bench: Bench) -> None:
+    bench.file("\ufffd", "what nobody asked for\n")
+    odd = Call("read_file", raw_arguments='{"path": "\\ud800"}')
+    model = bench.model([Turn(calls=(odd,)), Turn(text="I see.")])
+    done = bench.headless("hello")
+    assert (done.returncode, done.stdout) == (0, "I see.\n")
+    (result,) = model.request(1).results
+    assert result.startswith("invalid arguments: 'path' holds half of a surrogate pair")
+    assert "what nobody asked for" not in result
+    assert "'path' holds half of a surrogate pair" in done.stderr
+    assert len(model.requests) == 2
+
+
+@pytest.mark.clause("C81", "APP8.3", "case:H11")
+def test_why_an_answer_is_asked_for_again_is_said(bench: Bench) -> None:
+    bad = Call("bash", raw_arguments='{"command":"echo \\"a')
+    model = bench.model([Turn(calls=(bad,)), Turn(text="Better.")])
+    done = bench.headless("hello")
+    assert (done.returncode, done.stdout) == (0, "Better.\n")
+    assert "arguments that are not an object; it is asked again" in done.stderr
+    assert len(model.requests) == 2
+
+
+@pytest.mark.clause("C77", "APP8.3", "case:H14")
+def test_why_a_provider_is_waited_for_is_said(bench: Bench) -> None:
+    bench.model([Turn(status=503, error="overloaded [/red]\x1b[31m"), Turn(text="At last.")])
+    done = bench.headless("hello")
+    assert (done.returncode, done.stdout) == (0, "At last.\n")
+    (line,) = [line for line in done.stderr.split("\n") if "attempt 1 of 4" in line]
+    assert "overloaded" in line
+    assert line.endswith("; again in 1s")
+    assert "\x1b" not in done.stderr
+
+
 @pytest.mark.clause("APP8.6")
 @pytest.mark.parametrize(
     "limit", [("--timeout", "1s"), ("--timeout", "0.0001s"), ("--max-steps", "1")]

@@ -254,3 +254,15 @@ async def test_a_title_and_usage_survive_a_resume(tmp_path: Path) -> None:
         await stage.play(again, "two")
     titles = [e.title for e in stage.replayed() if isinstance(e, facts.TitleChanged)]
     assert titles == ["A name"]
+
+
+@pytest.mark.clause("C81", "case:H11")
+async def test_why_an_answer_was_asked_for_again_is_shown_and_kept(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [ScriptedTurn.completed(), DONE])
+    async with await stage.new() as conversation:
+        ended = await stage.play(conversation, "go")
+    assert (ended.kind, ended.text) == (TurnEndKind.COMPLETED, "done")
+    [notice] = [event for event in stage.seen if isinstance(event, facts.Notice)]
+    assert notice.text == "provider returned an empty assistant response; it is asked again"
+    assert notice.severity is facts.Severity.WARNING
+    stage.assert_replay_equals_live()
