@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rho_core.authority.capabilities import (
     BuiltInTool,
@@ -14,14 +14,11 @@ from rho_core.authority.capabilities import (
     ReadPath,
 )
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     AuthorizedToolContext,
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.resources import DirectoryMembership, DirectoryTree, ToolResourceAccess
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
@@ -29,6 +26,10 @@ from rho_core.tools.files.display import display_path, visible_name
 from rho_core.tools.files.reading import os_error
 from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
+from rho_core.tools.structured import StructuredTool
+
+if TYPE_CHECKING:
+    from rho_core.tools.file_arguments import ListDirArguments
 
 _DESCRIPTION = (
     "List the names in one directory, hidden ones included, one per line and sorted; a directory "
@@ -36,30 +37,28 @@ _DESCRIPTION = (
 )
 
 
-class ListDirTool(Tool):
+class ListDirTool(StructuredTool["ListDirArguments"]):
     """Lists one directory. An empty one gives an empty text."""
 
     name = "list_dir"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ,)
 
     def __init__(self, *, max_output_bytes: int = 64_000) -> None:
         self._max_output_bytes = max(1, max_output_bytes)
 
-    def spec(self) -> ToolSpec:
-        """The name, description and schema of `list_dir`."""
-        return _spec()
+    @classmethod
+    def arguments_model(cls) -> type[ListDirArguments]:
+        """The keys of `list_dir`."""
+        from rho_core.tools.file_arguments import ListDirArguments
 
-    def security(self) -> ToolSecurity:
-        """A built-in that reads."""
-        return ToolSecurity.built_in(CapabilityKind.READ)
+        return ListDirArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Resolve the directory; it is shared with everyone who only reads (4.5)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.file_arguments import ListDirArguments
-
-        arguments = parse_arguments(ListDirArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         workspace = require_workspace(context)
         target = await existing_target(
             workspace, arguments.path, tool="list_dir", action="could not list"
@@ -89,14 +88,6 @@ class ListDirTool(Tool):
             ),
             execute,
         )
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.file_arguments import ListDirArguments
-
-    return tool_spec(ListDirTool.name, _DESCRIPTION, ListDirArguments)
 
 
 def list_names(path: Path, shown: str) -> list[str]:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 from base64 import b64encode
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +17,12 @@ from rho_core.authority.capabilities import (
 )
 from rho_core.errors import ToolError
 from rho_core.history.messages import Image
-from rho_core.providers.contract import ToolSpec
 from rho_core.text import truncate_utf8
 from rho_core.tooling.contract import (
     AuthorizedToolContext,
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
@@ -41,6 +37,7 @@ from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
 from rho_core.tools.files.text import Encoding, NotText, TextFile, content_hash
 from rho_core.tools.files.view_header import HeaderStyle, plain_header
+from rho_core.tools.structured import StructuredTool
 
 if TYPE_CHECKING:
     from rho_core.tools.file_arguments import ReadFileArguments
@@ -58,13 +55,15 @@ _DESCRIPTION = (
 )
 
 
-class ReadFileTool(Tool):
+class ReadFileTool(StructuredTool["ReadFileArguments"]):
     """Reads one file and remembers its content hash in the session's ledger.
 
     `header` introduces the numbered rows: by default the path, for the `edit` tool a tag too.
     """
 
     name = "read_file"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ,)
 
     def __init__(
         self,
@@ -77,22 +76,18 @@ class ReadFileTool(Tool):
         self._header = header
         self._max_output_bytes = max(1, max_output_bytes)
 
-    def spec(self) -> ToolSpec:
-        """The name, description and schema of `read_file`."""
-        return _spec()
+    @classmethod
+    def arguments_model(cls) -> type[ReadFileArguments]:
+        """The keys of `read_file`."""
+        from rho_core.tools.file_arguments import ReadFileArguments
 
-    def security(self) -> ToolSecurity:
-        """A built-in that reads."""
-        return ToolSecurity.built_in(CapabilityKind.READ)
+        return ReadFileArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Resolve the file; nothing is opened before authority is granted (5.2)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.file_arguments import ReadFileArguments
-
-        arguments = parse_arguments(ReadFileArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         workspace = require_workspace(context)
         target = await existing_target(
             workspace, arguments.path, tool="read_file", action="could not read"
@@ -187,14 +182,6 @@ class ReadFileTool(Tool):
             encoding=file.encoding.value,
         )
         return ToolOutput.text(truncate_utf8(text, self._max_output_bytes), metadata)
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.file_arguments import ReadFileArguments
-
-    return tool_spec(ReadFileTool.name, _DESCRIPTION, ReadFileArguments)
 
 
 def _metadata(shown: str, arguments: ReadFileArguments) -> ToolMetadata:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import (
     BuiltInTool,
@@ -17,16 +16,13 @@ from rho_core.authority.capabilities import (
 )
 from rho_core.authority.workspace import ResolvedWorkspacePath, Workspace, WorkspaceError
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.text import truncate_utf8
 from rho_core.tooling.contract import (
     AuthorizedToolContext,
     InvocationSource,
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.resources import Opaque, ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
@@ -39,6 +35,10 @@ from rho_core.tools.skill_discovery import (
     skill_file,
 )
 from rho_core.tools.skill_document import BrokenSkill, parse_header
+from rho_core.tools.structured import StructuredTool
+
+if TYPE_CHECKING:
+    from rho_core.tools.skill_arguments import SkillArguments
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DESCRIPTION = (
@@ -47,7 +47,7 @@ _DESCRIPTION = (
 )
 
 
-class SkillTool(Tool):
+class SkillTool(StructuredTool["SkillArguments"]):
     """Loads `.agents/skills/<name>/SKILL.md` of the workspace, or an embedded skill.
 
     Skill authority implies no authority to read anything else (18.5).
@@ -57,6 +57,8 @@ class SkillTool(Tool):
     """
 
     name = "skill"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.SKILL,)
 
     def __init__(
         self, *, embedded: Mapping[str, str] | None = None, max_output_bytes: int = 64_000
@@ -64,24 +66,18 @@ class SkillTool(Tool):
         self._embedded = dict(embedded or {})
         self._max_output_bytes = max_output_bytes
 
-    def spec(self) -> ToolSpec:
-        """`name`."""
-        return _spec()
+    @classmethod
+    def arguments_model(cls) -> type[SkillArguments]:
+        """The keys of `skill`."""
+        from rho_core.tools.skill_arguments import SkillArguments
 
-    def security(self) -> ToolSecurity:
-        """A built-in that loads skills."""
-        return ToolSecurity.built_in(CapabilityKind.SKILL)
+        return SkillArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Validate the name before any path is made of it; nothing is read yet (I4)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.skill_arguments import SkillArguments
-
-        if context.cancellation.is_cancelled:
-            raise ToolError.cancelled()
-        name = parse_arguments(SkillArguments, invocation.arguments).name
+        name = self.parse(invocation, context).name
         if _NAME.fullmatch(name) is None:
             raise ToolError.invalid_arguments(
                 "name must be 1 to 64 ASCII letters, digits, hyphens or underscores"
@@ -136,14 +132,6 @@ class SkillTool(Tool):
             raise ToolError.policy_denied(f"skill {name} needs direct user invocation")
         text = f"Loaded skill: {name}\nSource: {source}\n\n{data.decode('utf-8')}"
         return ToolOutput.text(truncate_utf8(text, self._max_output_bytes), _metadata(name))
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.skill_arguments import SkillArguments
-
-    return tool_spec(SkillTool.name, _DESCRIPTION, SkillArguments)
 
 
 def _resolve(workspace: Workspace, name: str) -> ResolvedWorkspacePath:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
+from typing import TYPE_CHECKING
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.authority.workspace import ResolvedWorkspacePath
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tools.files.diff import NO_CHANGES, FileDiff, diff_texts, omitted_diff
 from rho_core.tools.files.display import display_path
@@ -27,6 +24,10 @@ from rho_core.tools.files.mutation import (
 from rho_core.tools.files.numbered import content_lines
 from rho_core.tools.files.resolve import require_workspace, resolve_for_write
 from rho_core.tools.files.text import BOM, Encoding, NotText, TextFile, dominant_newline
+from rho_core.tools.structured import StructuredTool
+
+if TYPE_CHECKING:
+    from rho_core.tools.file_arguments import WriteArguments
 
 _NEWLINE_NAMES = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
@@ -39,30 +40,28 @@ _DESCRIPTION = (
 )
 
 
-class WriteTool(Tool):
+class WriteTool(StructuredTool["WriteArguments"]):
     """Writes whole files, atomically. The plan's metadata already holds the diff."""
 
     name = "write"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ, CapabilityKind.WRITE)
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
 
-    def spec(self) -> ToolSpec:
-        """The name, description and schema of `write`."""
-        return _spec()
+    @classmethod
+    def arguments_model(cls) -> type[WriteArguments]:
+        """The keys of `write`."""
+        from rho_core.tools.file_arguments import WriteArguments
 
-    def security(self) -> ToolSecurity:
-        """A built-in that writes, and reads what it is about to replace (8.2)."""
-        return ToolSecurity.built_in(CapabilityKind.READ, CapabilityKind.WRITE)
+        return WriteArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Resolve the target and propose its new content."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.file_arguments import WriteArguments
-
-        arguments = parse_arguments(WriteArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         workspace = require_workspace(context)
         resolved = await resolve_for_write(workspace, arguments.path)
         shown = display_path(resolved.path, workspace.root)
@@ -93,14 +92,6 @@ class WriteTool(Tool):
         base = take_snapshot(resolved.path, shown)
         self._settings.ledger.check_fresh(resolved.path, base.digest, shown)
         return base
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.file_arguments import WriteArguments
-
-    return tool_spec(WriteTool.name, _DESCRIPTION, WriteArguments)
 
 
 def propose_content(content: str, shown: str, current: FileSnapshot | None) -> Proposal:

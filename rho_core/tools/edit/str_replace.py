@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from typing import TYPE_CHECKING
 
 from rho_core.authority.capabilities import (
@@ -14,14 +13,11 @@ from rho_core.authority.capabilities import (
 )
 from rho_core.authority.workspace import ResolvedWorkspacePath, Workspace
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     AuthorizedToolContext,
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
@@ -40,6 +36,7 @@ from rho_core.tools.files.mutation import (
 from rho_core.tools.files.resolve import require_workspace, revalidate
 from rho_core.tools.files.targets import existing_target
 from rho_core.tools.files.text import TextFile
+from rho_core.tools.structured import StructuredTool
 
 if TYPE_CHECKING:
     from rho_core.tools.edit.arguments import StrReplaceArguments
@@ -53,22 +50,23 @@ _DESCRIPTION = (
 )
 
 
-class StrReplaceTool(Tool):
+class StrReplaceTool(StructuredTool["StrReplaceArguments"]):
     """Replaces exact text. The plan's metadata already holds the diff."""
 
     name = "str_replace"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ, CapabilityKind.WRITE)
     stands_for = ("edit", "apply_patch")
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
 
-    def spec(self) -> ToolSpec:
-        """The name, description and schema of `str_replace`."""
-        return _spec()
+    @classmethod
+    def arguments_model(cls) -> type[StrReplaceArguments]:
+        """The keys of `str_replace`."""
+        from rho_core.tools.edit.arguments import StrReplaceArguments
 
-    def security(self) -> ToolSecurity:
-        """A built-in that reads and writes."""
-        return ToolSecurity.built_in(CapabilityKind.READ, CapabilityKind.WRITE)
+        return StrReplaceArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
@@ -78,7 +76,8 @@ class StrReplaceTool(Tool):
         An edit that cannot apply becomes a plan that only asks to read: nobody is asked to approve
         it, and what it says of the content reaches the model only with that authority.
         """
-        arguments = _parse(invocation)
+        arguments = self.parse(invocation, context)
+        _require_change(arguments)
         workspace = require_workspace(context)
         target = await existing_target(
             workspace, arguments.path, tool="str_replace", action="could not open"
@@ -113,14 +112,6 @@ class StrReplaceTool(Tool):
         return await asyncio.to_thread(build)
 
 
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.edit.arguments import StrReplaceArguments
-
-    return tool_spec(StrReplaceTool.name, _DESCRIPTION, StrReplaceArguments)
-
-
 def propose_replacement(
     arguments: StrReplaceArguments, shown: str, current: FileSnapshot | None
 ) -> Proposal:
@@ -147,11 +138,7 @@ def propose_replacement(
     )
 
 
-def _parse(invocation: ToolInvocation) -> StrReplaceArguments:
-    from rho_core.tools.arguments import parse_arguments
-    from rho_core.tools.edit.arguments import StrReplaceArguments
-
-    arguments = parse_arguments(StrReplaceArguments, invocation.arguments)
+def _require_change(arguments: StrReplaceArguments) -> None:
     if not arguments.old_string:
         raise ToolError.invalid_arguments(
             "old_string is empty, which matches nothing in particular; use write to create a file "
@@ -159,7 +146,6 @@ def _parse(invocation: ToolInvocation) -> StrReplaceArguments:
         )
     if normalize_newlines(arguments.old_string) == normalize_newlines(arguments.new_string):
         raise ToolError.invalid_arguments("old_string and new_string are the same")
-    return arguments
 
 
 def _failing_plan(

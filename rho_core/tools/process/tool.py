@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import (
@@ -14,15 +13,12 @@ from rho_core.authority.capabilities import (
     ProcessEnvironment,
 )
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     AuthorizedToolContext,
     PreparedToolInvocation,
-    Tool,
     ToolContext,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.resources import ManagedProcess as ManagedProcessResource
 from rho_core.tooling.resources import ToolResourceAccess
@@ -38,6 +34,7 @@ from rho_core.tools.process.notice import (
 )
 from rho_core.tools.shell.processes import ShellUnavailable
 from rho_core.tools.shell.tool import DEFAULT_MAX_OUTPUT_BYTES, plan_shell
+from rho_core.tools.structured import StructuredTool
 
 if TYPE_CHECKING:
     from rho_core.tools.process.arguments import ProcessArguments
@@ -53,7 +50,7 @@ _METADATA = ToolMetadata(ToolOperation.EXECUTE)
 _HEAD_RESERVE = 400
 
 
-class ProcessTool(Tool):
+class ProcessTool(StructuredTool["ProcessArguments"]):
     """Starts, polls and stops the background processes of a `ProcessManager`.
 
     Starting is exclusive and asks for process authority; polling and stopping what was started
@@ -66,6 +63,8 @@ class ProcessTool(Tool):
     """
 
     name = "process"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.PROCESS,)
 
     def __init__(
         self,
@@ -80,14 +79,6 @@ class ProcessTool(Tool):
         # a manager may serve several conversations: each hears of what it started
         self._owner = str(uuid.uuid4())
 
-    def spec(self) -> ToolSpec:
-        """`action` with the keys that it takes."""
-        return _spec()
-
-    def security(self) -> ToolSecurity:
-        """A built-in that executes processes."""
-        return ToolSecurity.built_in(CapabilityKind.PROCESS)
-
     def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
         """The operation only: the rest is in the arguments."""
         return _METADATA
@@ -96,16 +87,18 @@ class ProcessTool(Tool):
         """What to tell the model, before its next turn, of processes that ended unseen (17.14)."""
         return self._manager.take_notice(self._owner)
 
+    @classmethod
+    def arguments_model(cls) -> type[ProcessArguments]:
+        """The keys of `process`."""
+        from rho_core.tools.process.arguments import ProcessArguments
+
+        return ProcessArguments
+
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Parse, and declare the process that will start or the one that is touched (17.2)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.process.arguments import ProcessArguments
-
-        if context.cancellation.is_cancelled:
-            raise ToolError.cancelled()
-        arguments = parse_arguments(ProcessArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         match arguments.action:
             case "start":
                 return await self._plan_start(arguments, context)
@@ -186,11 +179,3 @@ class ProcessTool(Tool):
         if styled.marks:
             facts["styles"] = styled.styles()
         return ToolOutput.text(styled.text, _METADATA.with_details(**facts))
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.process.arguments import ProcessArguments
-
-    return tool_spec(ProcessTool.name, _DESCRIPTION, ProcessArguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +16,21 @@ from rho_core.authority.capabilities import (
     ProcessExecution,
 )
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     PreparedToolInvocation,
-    Tool,
     ToolContext,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput, ToolProgress
 from rho_core.tools.shell.processes import ShellSupervisor, ShellUnavailable
 from rho_core.tools.shell.report import shell_report
 from rho_core.tools.shell.run import ShellResult, run_shell, shell_execution
+from rho_core.tools.structured import StructuredTool
 
 if TYPE_CHECKING:
     from rho_core.authority.workspace import ResolvedWorkspacePath, Workspace
+    from rho_core.tools.shell.arguments import BashArguments
 
 DEFAULT_MAX_OUTPUT_BYTES = 64_000
 _DESCRIPTION = (
@@ -46,7 +44,7 @@ _NO_BACKGROUND = "Processes left in the background are stopped when the command 
 _BACKGROUND = "Use the process tool for servers, watchers and all that must run on."
 
 
-class BashTool(Tool):
+class BashTool(StructuredTool["BashArguments"]):
     """Runs a command under a `ShellSupervisor`. Exclusive; asks for process authority.
 
     Args:
@@ -58,6 +56,7 @@ class BashTool(Tool):
     """
 
     name = "bash"
+    capabilities = (CapabilityKind.PROCESS,)
 
     def __init__(
         self,
@@ -73,29 +72,25 @@ class BashTool(Tool):
         self._max_output_bytes = max(1, max_output_bytes)
         self._spill_folder = spill_folder
         self._has_process_tool = has_process_tool
-
-    def spec(self) -> ToolSpec:
-        """`command`, and optionally `timeout_seconds`."""
-        return _spec(self._has_process_tool)
-
-    def security(self) -> ToolSecurity:
-        """A built-in that executes processes."""
-        return ToolSecurity.built_in(CapabilityKind.PROCESS)
+        background = _BACKGROUND if has_process_tool else _NO_BACKGROUND
+        self.description = _DESCRIPTION.format(background=background)
 
     def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
         """The operation only: the command is in the arguments (16.4)."""
         return ToolMetadata(ToolOperation.EXECUTE)
 
+    @classmethod
+    def arguments_model(cls) -> type[BashArguments]:
+        """The keys of `bash`."""
+        from rho_core.tools.shell.arguments import BashArguments
+
+        return BashArguments
+
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Parse, and declare exactly the process that will be started (16.2–16.4)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.shell.arguments import BashArguments
-
-        if context.cancellation.is_cancelled:
-            raise ToolError.cancelled()
-        arguments = parse_arguments(BashArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         shell = await plan_shell(
             arguments.command,
             context,
@@ -143,15 +138,6 @@ class BashTool(Tool):
             raise ToolError.execution(report.text).with_details(**report.facts)
         metadata = ToolMetadata(ToolOperation.EXECUTE).with_details(**report.facts)
         return ToolOutput.text(report.text, metadata)
-
-
-@cache
-def _spec(has_process_tool: bool) -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.shell.arguments import BashArguments
-
-    background = _BACKGROUND if has_process_tool else _NO_BACKGROUND
-    return tool_spec(BashTool.name, _DESCRIPTION.format(background=background), BashArguments)
 
 
 @dataclass(frozen=True, slots=True)

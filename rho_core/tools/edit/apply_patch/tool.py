@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.authority.workspace import Workspace
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation
 from rho_core.tools.edit.apply_patch.document import FileOperation, named_paths
@@ -38,6 +34,10 @@ from rho_core.tools.files.group_mutation import (
 from rho_core.tools.files.ledger import StaleFile
 from rho_core.tools.files.mutation import MutationSettings
 from rho_core.tools.files.resolve import require_workspace
+from rho_core.tools.structured import StructuredTool
+
+if TYPE_CHECKING:
+    from rho_core.tools.edit.arguments import ApplyPatchArguments
 
 MAX_OPERATIONS = 200
 
@@ -63,28 +63,29 @@ lines of the file. Paths are relative to the workspace, without '..'. Line endin
 file that changed on disk since you last read or wrote it is refused: read it again first."""
 
 
-class ApplyPatchTool(Tool):
+class ApplyPatchTool(StructuredTool["ApplyPatchArguments"]):
     """Applies patches. The plan's metadata already holds the diff of all files."""
 
     name = "apply_patch"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ, CapabilityKind.WRITE)
     stands_for = ("edit", "str_replace")
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
-
-    def spec(self) -> ToolSpec:
-        """The name, description and schema of `apply_patch`."""
-        return _spec()
-
-    def security(self) -> ToolSecurity:
-        """A built-in that reads and writes."""
-        return ToolSecurity.built_in(CapabilityKind.READ, CapabilityKind.WRITE)
 
     def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
         """The paths of the patch as far as it can be read."""
         text = arguments.get("input")
         operations = parse_partial_patch(text) if isinstance(text, str) else ()
         return ToolMetadata(operation=ToolOperation.WRITE, affected_paths=_affected(operations))
+
+    @classmethod
+    def arguments_model(cls) -> type[ApplyPatchArguments]:
+        """The keys of `apply_patch`."""
+        from rho_core.tools.edit.arguments import ApplyPatchArguments
+
+        return ApplyPatchArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
@@ -93,10 +94,7 @@ class ApplyPatchTool(Tool):
 
         A patch that cannot apply becomes a plan that only asks to read.
         """
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.edit.arguments import ApplyPatchArguments
-
-        arguments = parse_arguments(ApplyPatchArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         operations = _operations(arguments.input)
         workspace = require_workspace(context)
         planned = await plan_operations(workspace, operations)
@@ -140,14 +138,6 @@ class ApplyPatchTool(Tool):
             self._settings,
             _drift,
         ).plan()
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.edit.arguments import ApplyPatchArguments
-
-    return tool_spec(ApplyPatchTool.name, _DESCRIPTION, ApplyPatchArguments)
 
 
 def _operations(text: str) -> tuple[FileOperation, ...]:

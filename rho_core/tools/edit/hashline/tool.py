@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.authority.workspace import Workspace
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation
 from rho_core.tools.edit.file_text import decoded
@@ -41,6 +37,10 @@ from rho_core.tools.files.ledger import StaleFile
 from rho_core.tools.files.mutation import MutationSettings, take_snapshot
 from rho_core.tools.files.resolve import require_workspace
 from rho_core.tools.files.targets import existing_target
+from rho_core.tools.structured import StructuredTool
+
+if TYPE_CHECKING:
+    from rho_core.tools.edit.arguments import EditArguments
 
 MAX_SECTIONS = 200
 
@@ -63,22 +63,16 @@ file; several files change together or not at all. Line endings are kept. Use wr
 file."""
 
 
-class EditTool(Tool):
+class EditTool(StructuredTool["EditArguments"]):
     """Edits lines of one or more files. The plan's metadata already holds the diff."""
 
     name = "edit"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ, CapabilityKind.WRITE)
     stands_for = ("str_replace", "apply_patch")
 
     def __init__(self, settings: MutationSettings) -> None:
         self._settings = settings
-
-    def spec(self) -> ToolSpec:
-        """The name, description and schema of `edit`."""
-        return _spec()
-
-    def security(self) -> ToolSecurity:
-        """A built-in that reads and writes."""
-        return ToolSecurity.built_in(CapabilityKind.READ, CapabilityKind.WRITE)
 
     def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
         """The paths of the document as far as it can be read (10.5)."""
@@ -87,6 +81,13 @@ class EditTool(Tool):
         paths = tuple(visible_name(section.path) for section in sections)
         return ToolMetadata(operation=ToolOperation.WRITE, affected_paths=paths)
 
+    @classmethod
+    def arguments_model(cls) -> type[EditArguments]:
+        """The keys of `edit`."""
+        from rho_core.tools.edit.arguments import EditArguments
+
+        return EditArguments
+
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
@@ -94,10 +95,7 @@ class EditTool(Tool):
 
         An edit that cannot apply becomes a plan that only asks to read.
         """
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.edit.arguments import EditArguments
-
-        arguments = parse_arguments(EditArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         sections = _sections(arguments.input)
         workspace = require_workspace(context)
         targets: list[Target] = []
@@ -186,14 +184,6 @@ class EditTool(Tool):
         for target, current in zip(targets, now, strict=True):
             if current is not None:
                 self._settings.ledger.record_read(target.resolved.path, current.digest)
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.edit.arguments import EditArguments
-
-    return tool_spec(EditTool.name, _DESCRIPTION, EditArguments)
 
 
 def _sections(text: str) -> tuple[Section, ...]:
