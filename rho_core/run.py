@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections.abc import Callable
-from types import TracebackType
 
 from rho_core.cancellation import CancellationToken
 from rho_core.channels import Channel
-from rho_core.errors import Interrupted, InvalidHostResponse, RhoError
-from rho_core.event_stream import EventIteration, EventStream
+from rho_core.errors import Interrupted, RhoError
 from rho_core.events import RunEvent, RunOutcome
 from rho_core.ids import HostInputId, RunId, SteeringId
 from rho_core.inputs import UserInput
 from rho_core.questions import HostInputResponse
 from rho_core.running.commands import Command, Receipt, RetractionOutcome, SteeringHandle
+from rho_core.work_handle import WorkHandle
 
 WorkerTask = asyncio.Task[RunOutcome | RhoError]
 
 
-class Run:
+class Run(WorkHandle[RunEvent, RunOutcome | RhoError]):
     """One turn in progress. `Session.start` makes it; the work is already scheduled.
 
     Use it as the owner of the work::
@@ -42,43 +40,21 @@ class Run:
         commands: Channel[Command],
         token: CancellationToken,
     ) -> None:
+        def drop() -> None:
+            events.drop_receiver()
+            token.cancel()
+            task.cancel()
+
+        super().__init__(task, events, token, drop)
         self.id = id
-        self._task = task
-        self._events = EventStream(events)
         self._commands = SteeringHandle(commands)
-        self._token = token
-        self._outcome_taken = False
-        loop = asyncio.get_running_loop()
-        weakref.finalize(self, _abandon, loop, task, events, token).atexit = False
-
-    async def __aenter__(self) -> Run:
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Drop the run if it has not finished, and wait until its work has unwound (C5)."""
         self._events.drop()
-        if self._task.done():
-            return
-        self._token.cancel()
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        await super().aclose()
 
     # -- results --------------------------------------------------------------------------
-
-    def __aiter__(self) -> EventIteration[RunEvent]:
-        return self._events.iterate()
-
-    async def next_event(self) -> RunEvent | None:
-        """The next event; None at the end of the stream."""
-        return await self._events.next()
 
     def take_event(self) -> RunEvent | None:
         """The next event if one is queued, without waiting; for a host that watches many sources.
@@ -102,27 +78,11 @@ class Run:
         Raises the typed error the run ended with. Never blocks on unread events: when the channel
         is full, they are discarded, or set aside if the run is being iterated elsewhere.
         """
-        if self._outcome_taken:
-            raise InvalidHostResponse("run outcome was already consumed")
-        self._outcome_taken = True
+        self._take_outcome("run")
         await self._events.relieve_while(self._task)
         return _outcome_of(self._task)
 
     # -- control --------------------------------------------------------------------------
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the work has ended."""
-        return self._task.done()
-
-    def cancel(self) -> None:
-        """Ask the run to stop; what it had done is committed (C63). A no-op after the end."""
-        self._token.cancel()
-
-    @property
-    def cancellation_handle(self) -> CancellationToken:
-        """The run's token, to be cancelled from elsewhere, any thread included."""
-        return self._token
 
     def steering_handle(self) -> SteeringHandle:
         """The commanding end alone, for a task that does not hold the run."""
@@ -172,21 +132,3 @@ def _outcome_of(task: WorkerTask) -> RunOutcome:
     if isinstance(result, RhoError):
         raise result
     return result
-
-
-def _abandon(
-    loop: asyncio.AbstractEventLoop,
-    task: WorkerTask,
-    events: Channel[RunEvent],
-    token: CancellationToken,
-) -> None:
-    """The handle was let go of. The collector may run in any thread: hand over to the loop."""
-    if task.done() or loop.is_closed():
-        return
-
-    def drop() -> None:
-        events.drop_receiver()
-        token.cancel()
-        task.cancel()
-
-    loop.call_soon_threadsafe(drop)

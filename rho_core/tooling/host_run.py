@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import weakref
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TypeAlias
 
 from rho_core.cancellation import CancellationToken
 from rho_core.channels import Channel
 from rho_core.errors import Interrupted, InvalidHostResponse, ToolError
-from rho_core.event_stream import EventIteration, EventStream
 from rho_core.ids import HostInputId, ToolCallId
 from rho_core.questions import HostInputRequest, HostInputResponse
 from rho_core.tooling.values import ToolOutput, ToolProgress
+from rho_core.work_handle import WorkHandle
 
 
 class PendingHostInput:
@@ -75,8 +74,11 @@ ToolHostEvent: TypeAlias = HostToolProgress | HostToolInputRequested
 HostCallTask: TypeAlias = asyncio.Task[ToolOutput | ToolError]
 
 
-class ToolHostRun:
-    """One call in progress. `async with` owns it; leaving unfinished cancels the call (H11)."""
+class ToolHostRun(WorkHandle[ToolHostEvent, ToolOutput | ToolError]):
+    """One call in progress. `async with` owns it; leaving unfinished cancels the call (H11).
+
+    Its hook fires all the same.
+    """
 
     def __init__(
         self,
@@ -86,39 +88,13 @@ class ToolHostRun:
         questions: weakref.WeakValueDictionary[HostInputId, PendingHostInput],
         token: CancellationToken,
     ) -> None:
+        def drop() -> None:  # the worker ends by itself
+            token.cancel()
+            events.drop_receiver()
+
+        super().__init__(task, events, token, drop)
         self.call_id = call_id
-        self._task = task
-        self._events = EventStream(events)
         self._questions = questions
-        self._token = token
-        self._outcome_taken = False
-        loop = asyncio.get_running_loop()
-        weakref.finalize(self, _abandon, loop, task, events, token).atexit = False
-
-    async def __aenter__(self) -> ToolHostRun:
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Cancel the call if it has not finished and wait for its end; its hook still fires."""
-        if not self._task.done():
-            self._token.cancel()
-            self._events.drop()
-            await asyncio.wait((self._task,))
-
-    def __aiter__(self) -> EventIteration[ToolHostEvent]:
-        return self._events.iterate()
-
-    async def next_event(self) -> ToolHostEvent | None:
-        """The next event; None at the end of the stream."""
-        return await self._events.next()
 
     async def outcome(self) -> ToolOutput:
         """Wait for the end and return the output, once. Raises `ToolError` or `Interrupted`.
@@ -126,9 +102,7 @@ class ToolHostRun:
         Unread progress is discarded and an unanswered question fails its asker, so that nothing
         hangs (H7); while the run is iterated elsewhere, that iteration gets all events.
         """
-        if self._outcome_taken:
-            raise InvalidHostResponse("tool host outcome was already consumed")
-        self._outcome_taken = True
+        self._take_outcome("tool host")
         if self._events.is_iterated:
             await self._events.relieve_while(self._task)
         else:
@@ -141,20 +115,6 @@ class ToolHostRun:
         if pending is None:
             raise InvalidHostResponse("host input request is not pending")
         pending.respond(response)
-
-    def cancel(self) -> None:
-        """Ask the call to stop (H10). A no-op after its end."""
-        self._token.cancel()
-
-    @property
-    def cancellation_handle(self) -> CancellationToken:
-        """The call's token."""
-        return self._token
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the call has ended."""
-        return self._task.done()
 
 
 def _output_of(task: HostCallTask) -> ToolOutput:
@@ -184,20 +144,3 @@ def _drop_from_finalizer(
     """The collector may run in any thread: hand over to the loop."""
     if not answer.done() and not loop.is_closed():
         loop.call_soon_threadsafe(_drop, answer)
-
-
-def _abandon(
-    loop: asyncio.AbstractEventLoop,
-    task: HostCallTask,
-    events: Channel[ToolHostEvent],
-    token: CancellationToken,
-) -> None:
-    """The handle was let go of: the call is cancelled, its worker ends by itself (H11)."""
-    if task.done() or loop.is_closed():
-        return
-
-    def drop() -> None:
-        events.drop_receiver()
-        token.cancel()
-
-    loop.call_soon_threadsafe(drop)
