@@ -64,6 +64,8 @@ class Conversation:
         self._session = session
         self._recording = recording
         self._policy = options.policy
+        #: where it works: the tools, the user's commands, everything that is shown of files
+        self.folder = Path(options.cwd)
         self._edit_tool: ConversationEditTool | None = None
         if options.files is not None:
             stored = opened.stored if opened is not None else None
@@ -138,7 +140,12 @@ class Conversation:
             return
         for event in replay(self._opened.stored):
             if isinstance(event, facts.SessionOpened):
-                event = replace(event, read_only=self.read_only, holder_pid=self._opened.holder_pid)
+                event = replace(
+                    event,
+                    cwd=str(self.folder),
+                    read_only=self.read_only,
+                    holder_pid=self._opened.holder_pid,
+                )
             yield event
 
     # -- reading ----------------------------------------------------------------------------

@@ -1,41 +1,46 @@
-"""Paths of the workspace for `@` mentions: one bounded walk, kept for a moment."""
+"""Paths of a folder for `@` mentions: one bounded walk, kept for a moment."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _KEEP_SECONDS = 15.0
 _MAX_FILES = 20_000
 
 
-class WorkspaceFiles:
-    """Finds files whose path holds the letters of the query; walks again when asked later."""
+class FolderFiles:
+    """Finds files whose path holds the letters of the query; walks again when asked later.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    Args:
+        folder: Tells which folder is meant now; another one than before is walked at once.
+    """
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder = folder
+        self._walked: Path | None = None
         self._paths: list[str] = []
-        self._walked_at: float | None = None
+        self._walked_at = 0.0
         self._lock = asyncio.Lock()
 
     async def find(self, query: str, limit: int) -> Sequence[str]:
         """Relative paths, best first."""
         async with self._lock:
-            now = time.monotonic()
-            if self._walked_at is None or now - self._walked_at > _KEEP_SECONDS:
-                self._paths = await asyncio.to_thread(self._walk)
-                self._walked_at = time.monotonic()
+            folder = self._folder()
+            if folder != self._walked or time.monotonic() - self._walked_at > _KEEP_SECONDS:
+                self._paths = await asyncio.to_thread(_walk, folder)
+                self._walked, self._walked_at = folder, time.monotonic()
         return await asyncio.to_thread(_best, self._paths, query, limit)
 
-    def _walk(self) -> list[str]:
-        from itertools import islice
 
-        from rho_core.tools.search.walk import Walk
+def _walk(folder: Path) -> list[str]:
+    from itertools import islice
 
-        walk = Walk(self._root)
-        return [file.relative for file in islice(walk.files(), _MAX_FILES)]
+    from rho_core.tools.search.walk import Walk
+
+    return [file.relative for file in islice(Walk(folder).files(), _MAX_FILES)]
 
 
 def _best(paths: Sequence[str], query: str, limit: int) -> list[str]:

@@ -106,15 +106,20 @@ class Workbench:
             self.choice = choice
         return choice
 
-    async def open(self, resume: Path | None = None) -> OpenedConversation:
-        """Start a conversation here, or go on with the session in the file `resume`.
+    async def open(
+        self, resume: Path | None = None, *, folder: Path | None = None
+    ) -> OpenedConversation:
+        """Start a conversation in `folder`, or go on with the session in the file `resume`.
 
-        A resumed session works in the folder it was started in. Raises what
-        `Conversation.resume` raises, and `WorkspaceError` when its folder is gone.
+        A resumed session works in the folder it was started in, whatever `folder` says. None:
+        the folder in which Rho was started. Raises what `Conversation.resume` raises, and
+        `WorkspaceError` when the folder is gone.
         """
         if self.choice is None:
             raise RuntimeError("no provider is connected")
-        assembly = await asyncio.to_thread(self._assemble, self.choice, resume)
+        assembly = await asyncio.to_thread(
+            self._assemble, self.choice, resume, folder or self.launch.cwd
+        )
         from rho_tui.host.conversation import Conversation
 
         if resume is None:
@@ -151,7 +156,7 @@ class Workbench:
         for provider in providers:
             await provider.aclose()
 
-    def _assemble(self, choice: ProviderChoice, resume: Path | None) -> Assembly:
+    def _assemble(self, choice: ProviderChoice, resume: Path | None, folder: Path) -> Assembly:
         from rho_tui.host.assembly import assemble
         from rho_tui.host.sessions.index import summarise
 
@@ -164,7 +169,7 @@ class Workbench:
             provider,
             self.supervisor,
             self.processes,
-            cwd=Path(summary.cwd) if summary else self.launch.cwd,
+            cwd=Path(summary.cwd) if summary else folder,
             permission_mode=self.permission_mode,
             interactive=self._interactive,
             stored=self._stored,

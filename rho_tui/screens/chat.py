@@ -18,7 +18,7 @@ from rho_core.errors import InvalidHostResponse
 from rho_core.ids import HostInputId
 from rho_core.version import __version__
 from rho_tui.host.catalogue import credential_env_vars
-from rho_tui.host.file_finder import WorkspaceFiles
+from rho_tui.host.file_finder import FolderFiles
 from rho_tui.host.git import current_branch
 from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
@@ -126,7 +126,7 @@ class ChatScreen(Screen[None]):
         self._dock = PromptDock(guard, self._questionnaire_timeout, clock=clock, id="dock")
         self.composer = Composer(
             commands=chat_registry(),
-            files=WorkspaceFiles(bench.launch.cwd),
+            files=FolderFiles(lambda: self.control.folder),
             history=history,
             guard=guard,
             history_limit=limit,
@@ -407,7 +407,7 @@ class ChatScreen(Screen[None]):
         if self._notify_user is not None:
             self._notify_user.after(event)
         kind = type(event).__name__  # importing the events is not for the first screen
-        if kind == "TurnEnded" or (
+        if kind in ("SessionOpened", "TurnEnded") or (
             kind == "ToolFinished" and self._clock() - self._branch_read_at >= BRANCH_SECONDS
         ):
             self._read_branch()
@@ -419,7 +419,7 @@ class ChatScreen(Screen[None]):
     async def _read_branch(self) -> None:
         """A tool may have switched the branch: read it again, off the event loop."""
         self._branch_read_at = self._clock()
-        branch = await asyncio.to_thread(current_branch, self.bench.launch.cwd)
+        branch = await asyncio.to_thread(current_branch, self.control.folder)
         self._status.facts = replace(self._status.facts, branch=branch)
 
     async def _run_shell(self, command: str, *, included: bool) -> None:
@@ -434,7 +434,7 @@ class ChatScreen(Screen[None]):
                 config.output.max_output_bytes,
                 self.bench.launch.paths.state_dir / "output",
             )
-        text = await self._shell.run(command, self.bench.launch.cwd, self._transcript)
+        text = await self._shell.run(command, self.control.folder, self._transcript)
         if included:
             self.control.attach(text)
         self._read_branch()

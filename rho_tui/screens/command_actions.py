@@ -42,8 +42,7 @@ _MODE_DETAILS = {
 
 async def pick_session(screen: ChatHost, args: str) -> SessionSummary | None:
     """The session that `args` names, or the one the user picks; None when there is none."""
-    launch = screen.bench.launch
-    folder, cwd = launch.paths.sessions_dir, str(launch.cwd)
+    folder, cwd = screen.bench.launch.paths.sessions_dir, str(screen.control.folder)
     if args:
         try:
             return await asyncio.to_thread(find_session, folder, args, cwd=cwd)

@@ -31,7 +31,7 @@ class SessionControl:
         bench: Opens conversations.
         presenter: Shows them.
         restore: Puts texts that were not sent back into the composer.
-        on_event: Told of every live event after it is shown.
+        on_event: Told of every live event after it is shown, and of every `SessionOpened`.
         spawn: Runs a coroutine as a task that somebody owns.
     """
 
@@ -59,21 +59,31 @@ class SessionControl:
         """Whether a turn is under way."""
         return self.conversation is not None and self.conversation.is_running
 
+    @property
+    def folder(self) -> Path:
+        """Where the conversation works; before there is one, where Rho was started (case G6)."""
+        return self.conversation.folder if self.conversation else self.bench.launch.cwd
+
     # -- opening and closing ------------------------------------------------------------------
 
     async def open(self, resume: Path | None = None) -> None:
         """Replace the conversation by a new one, or by the session in `resume`.
 
-        The old one stays when the new one cannot be opened. Raises what `Workbench.open` raises.
+        A new one begins in the folder of the old one. The old one stays when the new one cannot
+        be opened. Raises what `Workbench.open` raises.
         """
-        opened = await self.bench.open(resume)
+        opened = await self.bench.open(resume, folder=self.folder)
         await asyncio.to_thread(self._presenter.load)
+        from rho_tui.host.facts import SessionOpened
+
         await self.close()
         self.conversation = conversation = opened.conversation
         self._attached.clear()
         self._presenter.begin()
         for count, event in enumerate(conversation.replay()):
             self._presenter.replayed(event)
+            if isinstance(event, SessionOpened):
+                self._on_event(event)
             if count % _REPLAY_SLICE == _REPLAY_SLICE - 1:
                 await asyncio.sleep(0)  # keys and paints come first in a long history
         for warning in opened.warnings:

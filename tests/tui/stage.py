@@ -141,8 +141,10 @@ class StageBench(Workbench):
         super().__init__(launch, **more)
         self._relabel = relabel
 
-    async def open(self, resume: Path | None = None) -> OpenedConversation:
-        opened = await super().open(resume)
+    async def open(
+        self, resume: Path | None = None, *, folder: Path | None = None
+    ) -> OpenedConversation:
+        opened = await super().open(resume, folder=folder)
         return replace(opened, conversation=_Relabelled(opened.conversation, self._relabel))
 
 
