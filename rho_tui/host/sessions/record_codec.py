@@ -6,9 +6,7 @@ Only `\\n` separates lines; JSON escapes it inside strings, so no text can tear 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
 
 from rho_core.errors import RhoError
 from rho_core.events import CompactionTrigger
@@ -22,13 +20,12 @@ from rho_core.history.compaction import CompactionOutcome
 from rho_core.history.compaction_state import CompactionState
 from rho_core.history.messages import Message, ModelIdentity, UserMessage
 from rho_core.history.snapshot import sanitize_history
-from rho_core.ids import HostInputId, Revision, SessionId, SteeringId, ToolCallId
-from rho_tui.host.facts import ApprovalVerdict, Severity, TurnEndKind
+from rho_core.ids import Revision, SessionId, SteeringId
+from rho_tui.host.facts import TurnEndKind
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions import value_codec as v
+from rho_tui.host.sessions.fact_codec import FACT_CODECS, Codec, Json, call_id
 from rho_tui.host.sessions.fields import Fields, RecordError
-
-Json = dict[str, Any]
 
 _NO_COMPACTION = CompactionState()
 
@@ -131,7 +128,7 @@ def _result(x: r.ResultAppended) -> Json:
 
 
 def _read_result(f: Fields) -> r.ResultAppended:
-    return r.ResultAppended(_call_id(f), f.flag("ok"), f.count("index"))
+    return r.ResultAppended(call_id(f), f.flag("ok"), f.count("index"))
 
 
 def _images(x: r.ImagesAppended) -> Json:
@@ -139,7 +136,7 @@ def _images(x: r.ImagesAppended) -> Json:
 
 
 def _read_images(f: Fields) -> r.ImagesAppended:
-    return r.ImagesAppended(_call_id(f), f.text("tool"), f.count("index"))
+    return r.ImagesAppended(call_id(f), f.text("tool"), f.count("index"))
 
 
 def _history(x: r.HistoryReplaced) -> Json:
@@ -176,7 +173,7 @@ def _started(x: r.ToolCallStarted) -> Json:
 
 def _read_started(f: Fields) -> r.ToolCallStarted:
     metadata = v.decode_metadata(f.object("metadata"))
-    return r.ToolCallStarted(_call_id(f), f.text("name"), metadata)
+    return r.ToolCallStarted(call_id(f), f.text("name"), metadata)
 
 
 def _finished(x: r.ToolCallFinished) -> Json:
@@ -192,7 +189,7 @@ def _finished(x: r.ToolCallFinished) -> Json:
 def _read_finished(f: Fields) -> r.ToolCallFinished:
     completion = v.decode_completion(f.object("completion"))
     return r.ToolCallFinished(
-        _call_id(f), completion, f.seconds("seconds", 0.0), f.text("output_tail", "")
+        call_id(f), completion, f.seconds("seconds", 0.0), f.text("output_tail", "")
     )
 
 
@@ -202,71 +199,6 @@ def _hosted(x: r.HostedToolNoted) -> Json:
 
 def _read_hosted(f: Fields) -> r.HostedToolNoted:
     return r.HostedToolNoted(f.optional_text("name"), f.text("detail"))
-
-
-def _opened(x: r.QuestionOpened) -> Json:
-    return {"call_id": x.call_id, "request": v.encode_request(x.request)}
-
-
-def _read_opened(f: Fields) -> r.QuestionOpened:
-    return r.QuestionOpened(_call_id(f), v.decode_request(f.object("request")))
-
-
-def _closed(x: r.QuestionClosed) -> Json:
-    members = {"replies": v.encode_replies(x.replies), "reason": x.reason}
-    ids = {"call_id": x.call_id, "request_id": x.request_id, "outcome": x.outcome.value}
-    return {**ids, **v.without_defaults(members)}
-
-
-def _read_closed(f: Fields) -> r.QuestionClosed:
-    return r.QuestionClosed(
-        _call_id(f),
-        HostInputId(f.identifier("request_id")),
-        f.word("outcome", r.QuestionOutcome),
-        v.decode_replies(f),
-        f.text("reason", ""),
-    )
-
-
-def _approval(x: r.ApprovalDecided) -> Json:
-    members = {"call_id": x.call_id, "feedback": x.feedback or None}
-    named = {"id": x.approval_id, "tool": x.tool, "subject": x.subject}
-    return {**named, "verdict": x.verdict.value, **v.without_none(members)}
-
-
-def _read_approval(f: Fields) -> r.ApprovalDecided:
-    return r.ApprovalDecided(
-        f.text("id"),
-        _call_id(f) if f.has("call_id") else None,
-        f.text("tool"),
-        f.text("subject"),
-        f.word("verdict", ApprovalVerdict),
-        f.text("feedback", ""),
-    )
-
-
-def _notice(x: r.NoticeShown) -> Json:
-    return {"text": x.text, "severity": x.severity.value}
-
-
-def _read_notice(f: Fields) -> r.NoticeShown:
-    return r.NoticeShown(f.text("text"), f.word("severity", Severity))
-
-
-def _title(x: r.TitleSet) -> Json:
-    return {"title": x.title}
-
-
-def _read_title(f: Fields) -> r.TitleSet:
-    return r.TitleSet(f.text("title"))
-
-
-def _setting(x: r.SettingChanged) -> Json:
-    return {"setting": x.setting.value, "value": x.value}
-
-
-def _read_setting(f: Fields) -> r.SettingChanged:
-    return r.SettingChanged(f.word("setting", r.Setting), f.text("value"))
 
 
 def _compaction(x: r.CompactionNoted) -> Json:
@@ -348,14 +280,6 @@ def _read_compaction_state(f: Fields) -> CompactionState:
     )
 
 
-def _torn(x: r.TornLine) -> Json:
-    return {"bytes": x.bytes}
-
-
-def _read_torn(f: Fields) -> r.TornLine:
-    return r.TornLine(f.count("bytes"))
-
-
 def _revision(f: Fields, name: str) -> Revision:
     try:
         return Revision(f.count(name, 0))
@@ -370,11 +294,7 @@ def _identity(f: Fields) -> ModelIdentity:
         raise RecordError(str(error)) from None
 
 
-def _call_id(f: Fields) -> ToolCallId:
-    return ToolCallId(f.identifier("call_id"))
-
-
-_CODECS: dict[type, tuple[str, Callable[[Any], Json], Callable[[Fields], r.Record]]] = {
+_CODECS: dict[type, Codec] = {
     r.Header: ("session", _header, _read_header),
     r.MessageAppended: ("message", _message, _read_message),
     r.ResultAppended: ("result", _result, _read_result),
@@ -385,14 +305,8 @@ _CODECS: dict[type, tuple[str, Callable[[Any], Json], Callable[[Fields], r.Recor
     r.ToolCallStarted: ("tool_started", _started, _read_started),
     r.ToolCallFinished: ("tool_finished", _finished, _read_finished),
     r.HostedToolNoted: ("hosted_tool", _hosted, _read_hosted),
-    r.QuestionOpened: ("question_asked", _opened, _read_opened),
-    r.QuestionClosed: ("question_closed", _closed, _read_closed),
-    r.ApprovalDecided: ("approval", _approval, _read_approval),
-    r.NoticeShown: ("notice", _notice, _read_notice),
-    r.TitleSet: ("title", _title, _read_title),
-    r.SettingChanged: ("setting", _setting, _read_setting),
     r.CompactionNoted: ("compaction", _compaction, _read_compaction),
     r.TurnCommitted: ("commit", _commit, _read_commit),
-    r.TornLine: ("torn", _torn, _read_torn),
+    **FACT_CODECS,
 }
 _DECODERS = {tag: decode for tag, _, decode in _CODECS.values()}
