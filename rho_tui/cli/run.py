@@ -33,7 +33,7 @@ from rho_tui.host.config import ConfigError
 from rho_tui.host.conversation import Conversation
 from rho_tui.host.credentials import CredentialError
 from rho_tui.host.launch import Launch
-from rho_tui.host.workbench import Workbench
+from rho_tui.host.workbench import CannotOpen, Workbench
 from rho_tui.transcript.sanitize import clean_line
 from rho_tui.transcript.tool_cards import CallFacts, tool_card
 
@@ -88,7 +88,7 @@ async def _answer(launch: Launch, prompt: str, timeout: float | None) -> int:
             _say(f"warning: {clean_line(warning)}")
         async with opened.conversation as conversation:
             return await _converse(conversation, prompt, timeout)
-    except (ConfigError, CredentialError) as error:
+    except (ConfigError, CredentialError, CannotOpen) as error:
         complain(error)
         return EXIT_USAGE
     finally:

@@ -117,10 +117,22 @@ def assemble(
         policy=policy,
         take_notice=process_tool.take_notice,
         files=files,
+        system_prompt=prompt.text,
         # argument models and their schemas: they take a while, and nobody may ever send
         load=lambda: [tool.spec() for tool in tools],
     )
     return Assembly(rho, options, (*undone, *instructions.warnings, *skills.warnings))
+
+
+def assemble_for_reading(launch: Launch, provider: ModelProvider, cwd: Path) -> Assembly:
+    """Enough to look at a session whose folder `cwd` is gone: no tools, no prompts."""
+    options = ConversationOptions(
+        cwd=str(cwd),
+        folder=launch.paths.sessions_dir,
+        version=__version__,
+        folder_is_missing=True,
+    )
+    return Assembly(Rho(provider), options, ())
 
 
 def compaction_for(

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from rho_core import events as core
 from rho_core.authority.approvals import ApprovalDecision
-from rho_core.errors import InvalidHostResponse, RhoError, SessionBusy
+from rho_core.errors import InvalidHostResponse, SessionBusy
 from rho_core.history.compaction import CompactionOutcome
 from rho_core.history.handoff import HandoffReport
+from rho_core.history.messages import SystemMessage
 from rho_core.ids import HostInputId, SessionId, SteeringId, ToolCallId
 from rho_core.inputs import UserInput
 from rho_core.providers.contract import ModelProvider
@@ -72,6 +73,7 @@ class Conversation:
             self._edit_tool = ConversationEditTool(options.files, stored)
         self._news = PromptNews(options.take_notice, self._edit_tool)
         self._load = options.load
+        self._folder_is_missing = options.folder_is_missing
         self._opened = opened
         self._turn: Turn | None = None
         self._starting = False
@@ -110,14 +112,17 @@ class Conversation:
     async def resume(cls, rho: Rho, path: Path, options: ConversationOptions) -> Conversation:
         """Continue a stored session; `replay` has its past, `events` begins with what is new.
 
-        If another process writes it, the conversation is `read_only`.
+        If another process writes it or its folder is gone, the conversation is `read_only`. A
+        session that worked in another folder than that of `options` goes on in the one of
+        `options`; that is recorded at once (case G6).
 
         Raises:
             OSError: The file cannot be read.
             UnreadableSession: It holds no session, or one of a newer version.
             RuntimeShutdown: The runtime takes no more work.
         """
-        opened = await asyncio.to_thread(open_stored, path)
+        write = not options.folder_is_missing
+        opened = await asyncio.to_thread(open_stored, path, write=write)
         stored = opened.stored
         try:
             session = await rho.session(SessionOptions.from_snapshot(stored.snapshot))
@@ -132,6 +137,8 @@ class Conversation:
         conversation = cls(session, recording, options, opened)
         if not conversation.read_only:
             conversation._show_edit_tool()
+            if stored.folder != options.cwd:
+                conversation._moved(options)
         return conversation
 
     def replay(self) -> Iterator[ConversationEvent]:
@@ -139,14 +146,7 @@ class Conversation:
         if self._opened is None:
             return
         for event in replay(self._opened.stored):
-            if isinstance(event, facts.SessionOpened):
-                event = replace(
-                    event,
-                    cwd=str(self.folder),
-                    read_only=self.read_only,
-                    holder_pid=self._opened.holder_pid,
-                )
-            yield event
+            yield self._as_opened(event) if isinstance(event, facts.SessionOpened) else event
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -161,8 +161,13 @@ class Conversation:
         return self._session
 
     @property
+    def path(self) -> Path | None:
+        """The session's file; None when nothing is kept. A new one is made by the first prompt."""
+        return self._opened.stored.path if self._opened is not None else self._recording.path
+
+    @property
     def read_only(self) -> bool:
-        """Whether somebody else writes this session, so that prompts are refused."""
+        """Whether prompts are refused: somebody else writes this session, or its folder is gone."""
         return self._opened is not None and self._opened.lease is None and self._opened.lockable
 
     @property
@@ -192,10 +197,8 @@ class Conversation:
         Raises `SessionBusy`, `SessionReadOnly`, `RuntimeShutdown`, and `Interrupted` when the
         conversation is closed.
         """
-        if self.read_only:
-            raise SessionReadOnly("another process is writing this session")
-        if self.is_running:
-            raise SessionBusy
+        self._ensure_writable()
+        self._ensure_idle()
         self._starting, self._stops_at_once = True, False
         try:
             await self._sequencer.perform(lambda: self._begin(UserInput.of(prompt)))
@@ -307,6 +310,7 @@ class Conversation:
 
     async def compact(self) -> CompactionOutcome:
         """Compact the history now. Errors leave it as it was and are raised."""
+        self._ensure_writable()
         self._ensure_idle()
         self._starting = True
         manual = core.CompactionTrigger.MANUAL
@@ -316,9 +320,6 @@ class Conversation:
             record = r.CompactionNoted(manual, outcome)
             done = core.CompactionCompleted(manual, outcome)
             self._replaced(r.ReplaceReason.COMPACTION, record, done)
-        except RhoError as error:
-            self.notice(f"the history was not compacted: {error}", Severity.ERROR)
-            raise
         finally:
             self._starting = False
         return outcome
@@ -353,6 +354,28 @@ class Conversation:
     async def _write_and_close(self) -> None:
         await self._recording.flush()
         await self._recording.close()
+
+    # -- how it was opened ------------------------------------------------------------------
+
+    def _as_opened(self, event: facts.SessionOpened) -> facts.SessionOpened:
+        """The event with what only the opening knows."""
+        return replace(
+            event,
+            cwd=str(self.folder),
+            read_only=self.read_only,
+            holder_pid=self._opened.holder_pid if self._opened is not None else None,
+            folder_is_missing=self._folder_is_missing,
+        )
+
+    def _moved(self, options: ConversationOptions) -> None:
+        """Record that the session works elsewhere now; its prompt becomes that of the folder."""
+        first, *rest = self._session.history or (None,)
+        kept = rest if isinstance(first, SystemMessage) else self._session.history
+        if options.system_prompt:
+            self._session.replace_history((SystemMessage(options.system_prompt), *kept))
+        self._recording.moved_to = options.cwd
+        moved = facts.FolderChanged(options.cwd)
+        self._replaced(r.ReplaceReason.HOST, r.FolderChanged(options.cwd), moved)
 
     # -- inside the sequencer ---------------------------------------------------------------
 
@@ -398,6 +421,11 @@ class Conversation:
 
     def _proposal(self, call_id: ToolCallId | None) -> Proposal:
         return self._turn.recorder.proposal(call_id) if self._turn else (None, None)
+
+    def _ensure_writable(self) -> None:
+        if self.read_only:
+            first = facts.SessionOpened(self.id, "", self._recording.created)
+            raise SessionReadOnly(self._as_opened(first).problem)
 
     def _ensure_idle(self) -> None:
         if self.is_running:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SessionReadOnly(PersistenceError):
-    """The session is written by somebody else: it can be looked at, not continued."""
+    """The session can be looked at, not continued; the message says why and what can be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,16 @@ class ConversationOptions:
     """What a conversation needs besides the runtime.
 
     Attributes:
-        cwd: The folder that the session belongs to, as it is listed.
+        cwd: The folder that the session works in, as it is listed.
         folder: Where session files are; None: nothing is written (APP8.10).
         version: Rho's version, for the record.
         approvals: The handler that the runtime was built with, if a person answers approvals.
         policy: The policy that the runtime was built with, if its mode can be changed.
         take_notice: Gives what is to be told of background processes that ended unseen.
         files: The file tools that the runtime was built with, if their edit format can change.
+        system_prompt: The prompt that the runtime was built with, for a session that comes from
+            another folder.
+        folder_is_missing: `cwd` is gone: the session is only to be read.
         load: Loads what turns need and an open conversation does not. Called in a thread.
     """
 
@@ -42,4 +45,6 @@ class ConversationOptions:
     policy: ModePolicy | None = None
     take_notice: Callable[[], ProcessNotice | None] | None = None
     files: FileTools | None = None
+    system_prompt: str = ""
+    folder_is_missing: bool = False
     load: Callable[[], object] | None = None

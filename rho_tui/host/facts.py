@@ -54,8 +54,9 @@ class ApprovalVerdict(StrEnum):
 class SessionOpened:
     """First event of a conversation, live or replayed.
 
-    `created` is seconds since the epoch. `read_only` says that another process writes this
-    session (`holder_pid` if known): prompts are refused.
+    `created` is seconds since the epoch, `cwd` where the session works now. `read_only`: prompts
+    are refused, because `folder_is_missing`, or because another process (`holder_pid` if known)
+    writes this session.
     """
 
     session_id: SessionId
@@ -64,6 +65,21 @@ class SessionOpened:
     resumed: bool = False
     read_only: bool = False
     holder_pid: int | None = None
+    folder_is_missing: bool = False
+
+    @property
+    def problem(self) -> str:
+        """Why prompts are refused and what can be done, for people; empty when they are not."""
+        if self.folder_is_missing:
+            return (
+                f"the folder of this session is gone: {self.cwd}. Put it back and /resume the "
+                "session, or /move it to the folder where Rho was started; until then it can "
+                "only be read"
+            )
+        if self.read_only:
+            holder = f" (process {self.holder_pid})" if self.holder_pid else ""
+            return f"another Rho{holder} is writing this session; it can only be read here"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +236,13 @@ class EditToolChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderChanged:
+    """The session works in `cwd` from here on."""
+
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryReset:
     """The model's history starts afresh; what was shown stays in the file."""
 
@@ -277,6 +300,7 @@ HostFact: TypeAlias = (
     | ReasoningChanged
     | PermissionModeChanged
     | EditToolChanged
+    | FolderChanged
     | HistoryReset
     | UsageTotals
     | TurnEnded

@@ -27,8 +27,8 @@ MAX_PROMPT_EXCERPT = 200
 class OpenedSession:
     """A stored session, opened for writing if nobody else writes it.
 
-    `lease` None: it can only be read, because `holder_pid` (None: unknown) writes it, or, where
-    `lockable` is False, because the file system does not let us.
+    `lease` None: it can only be read, because it was opened for that, because `holder_pid` (None:
+    unknown) writes it, or, where `lockable` is False, because the file system does not let us.
     """
 
     stored: StoredSession
@@ -37,8 +37,8 @@ class OpenedSession:
     lockable: bool = True
 
 
-def open_stored(path: Path) -> OpenedSession:
-    """Take the lease if it is free, then load. Blocking.
+def open_stored(path: Path, *, write: bool = True) -> OpenedSession:
+    """Take the lease if it is free and we want to `write`, then load. Blocking.
 
     Raises:
         OSError: The file cannot be read.
@@ -46,7 +46,7 @@ def open_stored(path: Path) -> OpenedSession:
     """
     lease, pid, lockable = None, None, True
     try:
-        lease = SessionLease.acquire(path)
+        lease = SessionLease.acquire(path) if write else None
     except SessionLocked as locked:
         pid = locked.pid
     except OSError:
@@ -78,6 +78,8 @@ class SessionRecording:
         self.created = stored.header.created if stored else time.time()
         self.journal = HistoryJournal(self.stage, stored.placed if stored else ())
         self.title = stored.title if stored else ""
+        #: the folder where the session works, if not the one where it was started
+        self.moved_to = stored.moved_to if stored else ""
         self.total_usage = stored.total_usage if stored else ModelUsage()
 
     @classmethod
@@ -140,12 +142,18 @@ class SessionRecording:
                 title=self.title,
                 total_usage=self.total_usage,
                 compaction=snapshot.compaction,
+                cwd=self.moved_to,
             )
         )
 
     async def flush(self) -> Notice | None:
         """Make what is staged durable; what a person must be told about that."""
         return await self._writer.flush()
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is written, if any."""
+        return self._writer.path
 
     @property
     def unwritten(self) -> int:

@@ -49,7 +49,7 @@ def replay(stored: StoredSession) -> Iterator[ConversationEvent]:
     Every call is finished before its turn's end; a turn that never ended is `INTERRUPTED`.
     """
     header = stored.header
-    yield facts.SessionOpened(header.id, header.cwd, header.created, resumed=True)
+    yield facts.SessionOpened(header.id, stored.folder, header.created, resumed=True)
     replaying = _Replay()
     for line in stored.lines:
         yield from replaying.events(line.record)
@@ -222,6 +222,8 @@ def _fact(record: r.Record) -> Iterator[ConversationEvent]:
             yield facts.TitleChanged(title)
         case r.SettingChanged(setting=setting, value=value):
             yield setting_changed(setting, value)
+        case r.FolderChanged(cwd=cwd):
+            yield facts.FolderChanged(cwd)
         case _:
             pass
 

@@ -107,6 +107,7 @@ class Turn:
             total_usage=self._recording.total_usage,
             context_tokens=self.recorder.context_tokens,
             compaction=snapshot.compaction,
+            cwd=self._recording.moved_to,
         )
 
     async def _note_accepted(self) -> None:

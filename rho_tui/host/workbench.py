@@ -34,6 +34,10 @@ class OpenedConversation:
     warnings: tuple[str, ...] = ()
 
 
+class CannotOpen(Exception):
+    """The folder cannot be used, or the file holds no session; the message says which and why."""
+
+
 class Workbench:
     """Opens conversations and ends what they leave. Making one does nothing yet.
 
@@ -109,23 +113,29 @@ class Workbench:
     async def open(
         self, resume: Path | None = None, *, folder: Path | None = None
     ) -> OpenedConversation:
-        """Start a conversation in `folder`, or go on with the session in the file `resume`.
+        """Start a conversation, or go on with the session in the file `resume`.
 
-        A resumed session works in the folder it was started in, whatever `folder` says. None:
-        the folder in which Rho was started. Raises what `Conversation.resume` raises, and
-        `WorkspaceError` when the folder is gone.
+        It works in `folder`. None: a new one works where Rho was started, a resumed one in its own
+        folder; if that is gone, it can only be read.
+
+        Raises:
+            CannotOpen: The folder cannot be used, or the file holds no session that can be read.
+            OSError: The file cannot be read.
+            RuntimeShutdown: The runtime takes no more work.
         """
         if self.choice is None:
             raise RuntimeError("no provider is connected")
-        assembly = await asyncio.to_thread(
-            self._assemble, self.choice, resume, folder or self.launch.cwd
-        )
+        assembly = await asyncio.to_thread(self._assemble, self.choice, resume, folder)
         from rho_tui.host.conversation import Conversation
+        from rho_tui.host.sessions.file import UnreadableSession
 
-        if resume is None:
-            conversation = await Conversation.new(assembly.rho, assembly.options)
-        else:
-            conversation = await Conversation.resume(assembly.rho, resume, assembly.options)
+        try:
+            if resume is None:
+                conversation = await Conversation.new(assembly.rho, assembly.options)
+            else:
+                conversation = await Conversation.resume(assembly.rho, resume, assembly.options)
+        except UnreadableSession as error:
+            raise CannotOpen(str(error)) from error
         return OpenedConversation(conversation, assembly.warnings)
 
     async def warm_up(self, conversation: Conversation) -> None:
@@ -156,21 +166,30 @@ class Workbench:
         for provider in providers:
             await provider.aclose()
 
-    def _assemble(self, choice: ProviderChoice, resume: Path | None, folder: Path) -> Assembly:
-        from rho_tui.host.assembly import assemble
+    def _assemble(
+        self, choice: ProviderChoice, resume: Path | None, folder: Path | None
+    ) -> Assembly:
+        from rho_core.authority.workspace import WorkspaceError
+        from rho_tui.host.assembly import assemble, assemble_for_reading
         from rho_tui.host.sessions.index import summarise
 
-        summary = summarise(resume) if resume is not None else None
+        if resume is not None and folder is None and (summary := summarise(resume)):
+            folder = Path(summary.cwd)
         provider = self._make_provider(choice)
         self._providers.append(provider)
-        return assemble(
-            self.launch,
-            choice,
-            provider,
-            self.supervisor,
-            self.processes,
-            cwd=Path(summary.cwd) if summary else folder,
-            permission_mode=self.permission_mode,
-            interactive=self._interactive,
-            stored=self._stored,
-        )
+        if resume is not None and folder is not None and not folder.is_dir():
+            return assemble_for_reading(self.launch, provider, folder)
+        try:
+            return assemble(
+                self.launch,
+                choice,
+                provider,
+                self.supervisor,
+                self.processes,
+                cwd=folder or self.launch.cwd,
+                permission_mode=self.permission_mode,
+                interactive=self._interactive,
+                stored=self._stored,
+            )
+        except WorkspaceError as error:
+            raise CannotOpen(error.message) from error

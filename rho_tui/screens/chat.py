@@ -187,9 +187,9 @@ class ChatScreen(Screen[None]):
         """`/login`: set up a provider and open a conversation with it."""
         await self.opening.set_up()
 
-    async def open_session(self, path: Path | None) -> None:
-        """Another session: a new one, or the one in `path`."""
-        await self.opening.open_session(path)
+    async def open_session(self, path: Path | None, folder: Path | None = None) -> None:
+        """Another session: a new one, or the one in `path`; with `folder`, it works there now."""
+        await self.opening.open_session(path, folder)
 
     # -- what the user says ---------------------------------------------------------------------
 
@@ -434,7 +434,12 @@ class ChatScreen(Screen[None]):
                 config.output.max_output_bytes,
                 self.bench.launch.paths.state_dir / "output",
             )
-        text = await self._shell.run(command, self.control.folder, self._transcript)
+        folder = self.control.folder
+        if not await asyncio.to_thread(folder.is_dir):
+            problem = f"the folder of this session is gone: {folder}; no command runs"
+            self.say(problem, Severity.WARNING)
+            return
+        text = await self._shell.run(command, folder, self._transcript)
         if included:
             self.control.attach(text)
         self._read_branch()

@@ -41,8 +41,8 @@ class ChatHost(Protocol):
     async def set_up(self) -> None:
         """Ask for a provider, and open a conversation with it."""
 
-    async def open_session(self, path: Path | None) -> None:
-        """Open a new session, or the one in `path`."""
+    async def open_session(self, path: Path | None, folder: Path | None = None) -> None:
+        """Open a new session, or the one in `path`; with `folder`, it works there from now on."""
 
     async def leave(self, code: int = 0) -> None:
         """End everything."""

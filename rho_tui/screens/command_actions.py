@@ -60,6 +60,26 @@ async def pick_session(screen: ChatHost, args: str) -> SessionSummary | None:
     return await screen.app.push_screen_wait(picker)
 
 
+async def move_session(screen: ChatHost) -> None:
+    """`/move`: go on where Rho was started, if the session's own folder is gone (case G6)."""
+    conversation, here = screen.control.conversation, screen.bench.launch.cwd
+    if conversation is None:
+        screen.say("there is no session to move", Severity.WARNING)
+    elif await asyncio.to_thread(conversation.folder.is_dir):
+        screen.say(
+            f"this session works in {conversation.folder}, which is there; only a session whose "
+            "folder is gone can be moved"
+        )
+    elif not await asyncio.to_thread(here.is_dir):
+        screen.say(
+            f"{here} is gone too: start Rho in the folder where the session is to go on, then "
+            f"/resume {conversation.id[:8]} and /move",
+            Severity.WARNING,
+        )
+    else:
+        await screen.open_session(conversation.path, here)
+
+
 async def choose_model(screen: ChatHost, args: str) -> None:
     """`/model`: another model, by name (of any provider) or from the list of the one in use."""
     conversation, choice = screen.control.conversation, screen.bench.choice

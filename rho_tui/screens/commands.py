@@ -41,6 +41,12 @@ async def _resume(screen: ChatHost, args: str) -> None:
         await screen.open_session(summary.path)
 
 
+async def _move(screen: ChatHost, _args: str) -> None:
+    from rho_tui.screens.command_actions import move_session
+
+    await move_session(screen)
+
+
 async def _model(screen: ChatHost, args: str) -> None:
     from rho_tui.screens.command_actions import choose_model
 
@@ -64,9 +70,7 @@ async def _login(screen: ChatHost, _args: str) -> None:
 
 
 async def _compact(screen: ChatHost, _args: str) -> None:
-    if screen.control.conversation is not None:
-        # errors are shown by the conversation itself
-        await screen.control.conversation.compact()
+    await screen.control.compact()
 
 
 _ALL = (
@@ -74,6 +78,7 @@ _ALL = (
     ChatCommand(SlashCommand("exit", "leave Rho", aliases=("quit",)), _exit, True),
     ChatCommand(SlashCommand("new", "start a new session", aliases=("clear",)), _new),
     ChatCommand(SlashCommand("resume", "go on with an earlier session", "[id]"), _resume),
+    ChatCommand(SlashCommand("move", "go on here, when the session's folder is gone"), _move),
     ChatCommand(SlashCommand("model", "use another model", "[model]"), _model),
     ChatCommand(SlashCommand("mode", "change the permission mode", "[mode]"), _mode),
     ChatCommand(SlashCommand("reasoning", "how hard the model thinks", "[level]"), _reasoning),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rho_core.errors import RhoError
 from rho_tui.host.kinds import Severity
+from rho_tui.host.workbench import CannotOpen
 from rho_tui.screens.chat_host import ChatHost
 
 
@@ -70,21 +71,22 @@ class SessionOpening:
         else:
             self._chat.composer.ready = True
 
-    async def open_session(self, path: Path | None) -> None:
-        """Another session: a new one, or the one in `path`."""
+    async def open_session(self, path: Path | None, folder: Path | None = None) -> None:
+        """Another session: a new one, or the one in `path`; with `folder`, it works there now."""
         if self._chat.bench.choice is None:
             await self.set_up()
         else:
-            await self._open(path)
+            await self._open(path, folder)
 
-    async def _open(self, path: Path | None) -> None:
+    async def _open(self, path: Path | None, folder: Path | None = None) -> None:
         self._chat.composer.ready = False
+        before = self._chat.control.conversation
         try:
-            await self._chat.control.open(path)
-        except (RhoError, OSError, ValueError) as error:
+            await self._chat.control.open(path, folder=folder)
+        except (RhoError, OSError, ValueError, CannotOpen) as error:
             self._chat.say(f"the session cannot be opened: {error}", Severity.ERROR)
         conversation = self._chat.control.conversation
-        if conversation is not None:
+        if conversation is not None and conversation is not before:
             self._chat.presenter.provider(self._chat.bench.choice)
             self._chat.run_worker(
                 self._chat.control.follow(conversation), group="conversation", name="follow"

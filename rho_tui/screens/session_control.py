@@ -66,13 +66,21 @@ class SessionControl:
 
     # -- opening and closing ------------------------------------------------------------------
 
-    async def open(self, resume: Path | None = None) -> None:
+    async def open(self, resume: Path | None = None, *, folder: Path | None = None) -> None:
         """Replace the conversation by a new one, or by the session in `resume`.
 
-        A new one begins in the folder of the old one. The old one stays when the new one cannot
-        be opened. Raises what `Workbench.open` raises.
+        With `folder`, it works there from now on. Else a new one begins in the folder of the old
+        one, a resumed one in its own. The old one stays when the new one cannot be opened. Raises
+        what `Workbench.open` raises.
         """
-        opened = await self.bench.open(resume, folder=self.folder)
+        gone: Path | None = None
+        if resume is None and folder is None:
+            folder = self.folder
+            if not await asyncio.to_thread(folder.is_dir):
+                folder, gone = None, folder
+        if resume is not None and self.conversation and resume == self.conversation.path:
+            await self.close()  # it has one writer: us
+        opened = await self.bench.open(resume, folder=folder)
         await asyncio.to_thread(self._presenter.load)
         from rho_tui.host.facts import SessionOpened
 
@@ -86,7 +94,10 @@ class SessionControl:
                 self._on_event(event)
             if count % _REPLAY_SLICE == _REPLAY_SLICE - 1:
                 await asyncio.sleep(0)  # keys and paints come first in a long history
-        for warning in opened.warnings:
+        told = [*opened.warnings]
+        if gone is not None:
+            told.append(f"{gone} is gone: this session works in {conversation.folder}")
+        for warning in told:
             conversation.notice(warning, Severity.WARNING)
 
     async def warm_up(self) -> None:
@@ -125,6 +136,16 @@ class SessionControl:
         else:
             await self._steer(self._presenter.pending.add("steer", text))
         self._presenter.show_pending()
+
+    async def compact(self) -> None:
+        """Compact the history; says it when that does not work."""
+        conversation = self.conversation
+        if conversation is None:
+            return
+        try:
+            await conversation.compact()
+        except RhoError as error:
+            conversation.notice(f"the history was not compacted: {error}", Severity.ERROR)
 
     def attach(self, text: str) -> None:
         """Let the next prompt carry `text` in front of it, such as the output of a command."""

@@ -32,8 +32,9 @@ def status_after(
             return replace(status, reasoning=level)
         case facts.HistoryReset():
             return replace(status, context_tokens=0)
-        case facts.SessionOpened(cwd=cwd, read_only=read_only):
-            note = "read only" if read_only else ""
+        case facts.SessionOpened(cwd=cwd):
+            note = "read only" if event.read_only else ""
+            note = "folder is gone" if event.folder_is_missing else note
             # a branch is read when a conversation is opened: until then none, not another folder's
             branch = status.branch if cwd == status.cwd else ""
             return replace(status, cwd=cwd, branch=branch, note=note)

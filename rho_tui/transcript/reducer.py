@@ -116,12 +116,10 @@ class TranscriptReducer:
                 self._notice(f"edit tool: {name}")
             case facts.HistoryReset():
                 self._notice("the model's history was cleared")
-            case facts.SessionOpened(read_only=True, holder_pid=pid):
-                holder = f" (process {pid})" if pid else ""
-                self._remark(
-                    f"another Rho{holder} is writing this session; it can only be read here",
-                    facts.Severity.WARNING,
-                )
+            case facts.FolderChanged(cwd=cwd):
+                self._notice(f"this session works in {cwd} from here on")
+            case facts.SessionOpened(problem=problem) if problem:
+                self._remark(problem, facts.Severity.WARNING)
             case _:
                 pass
 

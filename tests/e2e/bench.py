@@ -81,10 +81,16 @@ class Bench:
         size: tuple[int, int] = NARROW,
         command: Sequence[str] = RHO,
         until: str | None = READY,
+        cwd: Path | None = None,
     ) -> Terminal:
-        """Start Rho in a terminal and wait until it shows `until`."""
+        """Start Rho in a terminal and wait until it shows `until`; `cwd`: not in the workspace."""
         terminal = self._stack.enter_context(
-            Terminal([*command, *arguments], cwd=self.workspace, env=self.environment, size=size)
+            Terminal(
+                [*command, *arguments],
+                cwd=cwd or self.workspace,
+                env=self.environment,
+                size=size,
+            )
         )
         if until is not None:
             terminal.wait_for(until, seconds=30)

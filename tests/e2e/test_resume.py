@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -141,3 +143,49 @@ def test_an_unknown_session_is_a_usage_error(bench: Bench) -> None:
     nothing_here = bench.rho("--provider", "demo", "--resume", until=None)
     assert nothing_here.wait_exit() == 2
     assert "rho: " in nothing_here.text
+
+
+@pytest.mark.clause("case:G6", "APP7.12")
+def test_a_session_from_another_folder_runs_there_and_says_when_it_is_gone(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.file("f.txt", "the one of work\n")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "f.txt").write_text("the one of other\n", "utf-8")
+    look = (Call("read_file", {"path": "f.txt"}), Call("bash", {"command": "pwd"}))
+    turns = [Turn(text="Hello."), Turn(calls=look), Turn(text="I looked."), Turn(text="I moved.")]
+    model = bench.model(turns)
+    terminal = bench.rho()
+    ask(terminal, "who are you?")
+    terminal.wait_for("Hello.")
+    terminal.wait_gone("to interrupt")
+    terminal.send("\x11")
+    assert terminal.wait_exit() == 0
+    (short_id,) = re.findall(r"rho --resume (\w+)", terminal.raw.decode("utf-8", "replace"))
+
+    again = bench.rho("--resume", short_id, "--permission-mode", "bypass", cwd=other, size=WIDE)
+    again.wait_for("Hello.")
+    assert "~/work" in again.text
+    ask(again, "look around")
+    again.wait_for("I looked.")
+    read, pwd = model.request(2).results
+    assert "the one of work" in read
+    assert f"stdout:\n{bench.workspace}\n" in pwd
+    again.wait_gone("to interrupt")
+    again.send("\x11")
+    assert again.wait_exit() == 0
+
+    shutil.rmtree(bench.workspace)
+    gone = f"the folder of this session is gone: {bench.workspace}"
+    last = bench.rho("--resume", short_id, cwd=other, size=WIDE)
+    last.wait_for(lambda text: gone in " ".join(text.split()) and "folder is gone" in text)
+    ask(last, "go on")
+    last.wait_for(lambda text: " ".join(text.split()).count(gone) == 2 and "> go on" in text)
+    assert len(model.requests) == 3
+    last.send("\x03")
+    ask(last, "/move")
+    last.wait_for(f"this session works in {other} from here on")
+    ask(last, "and now?")
+    last.wait_for("I moved.")
+    assert f'Working directory: "{other}"' in str(model.request(3).messages[0]["content"])

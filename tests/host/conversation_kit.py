@@ -69,6 +69,8 @@ class Stage:
     options: dict[str, Any] = field(default_factory=dict)
 
     gated: bool = False
+    cwd: str = "/x"
+    system_prompt: str = ""
 
     def __post_init__(self) -> None:
         self.provider = GatedProvider(self.turns) if self.gated else ScriptedProvider(self.turns)
@@ -88,7 +90,11 @@ class Stage:
 
     def conversation_options(self) -> ConversationOptions:
         return ConversationOptions(
-            cwd="/x", folder=self.folder, approvals=self.approvals, policy=self.policy
+            cwd=self.cwd,
+            folder=self.folder,
+            approvals=self.approvals,
+            policy=self.policy,
+            system_prompt=self.system_prompt,
         )
 
     async def new(self) -> Conversation:

@@ -138,6 +138,7 @@ RECORDS: tuple[r.Record, ...] = (
     r.TitleSet("A title"),
     r.SettingChanged(r.Setting.PERMISSION_MODE, "plan"),
     r.SettingChanged(r.Setting.EDIT_TOOL, "apply_patch"),
+    r.FolderChanged("/home/x/elsewhere"),
     r.CompactionNoted(
         CompactionTrigger.AUTOMATIC, CompactionOutcome(10, 2, 900, 100, Revision(4), 12)
     ),
@@ -155,6 +156,7 @@ RECORDS: tuple[r.Record, ...] = (
         ModelUsage(output_tokens=2, cost_usd_micros=7),
         900,
         CompactionState(1, 8, 800, 12, 900, 100, Revision(4)),
+        "/home/x/elsewhere",
     ),
     r.TornLine(17),
 )

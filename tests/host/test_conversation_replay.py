@@ -42,6 +42,10 @@ from rho_core.usage import ModelUsage
 from rho_tui.host import facts
 from rho_tui.host.facts import ApprovalVerdict, TurnEndKind
 from rho_tui.host.permissions import PermissionMode
+from rho_tui.host.sessions.file import SessionFile
+from rho_tui.host.sessions.index import list_sessions
+from rho_tui.host.sessions.records import MessageAppended, MessageOrigin
+from rho_tui.host.sessions.recovery import load
 from rho_tui.transcript.blocks import (
     AssistantBlock,
     NoticeBlock,
@@ -490,6 +494,40 @@ async def test_compaction_by_itself_and_by_hand(tmp_path: Path) -> None:
         assert again.session.revision == live.revision
         assert list(again.replay())
     stage.assert_replay_equals_live()
+
+
+@pytest.mark.clause("case:G6")
+@pytest.mark.parametrize("interrupted", [False, True])
+async def test_a_session_that_moved_keeps_its_folder_and_gets_its_prompt(
+    tmp_path: Path, interrupted: bool
+) -> None:
+    first = Stage(tmp_path, [DONE], options={"system_prompt": "you work in /x"})
+    async with await first.new() as conversation:
+        await first.play(conversation, "one")
+    if interrupted:
+        torn_off = SessionFile(session_path(tmp_path), next_seq=100, exists=True)
+        torn_off.stage(MessageAppended(UserMessage.of_text("two"), 3, MessageOrigin.PROMPT))
+        torn_off.flush()
+        torn_off.close()
+    moved = Stage(tmp_path, [DONE], cwd="/y", system_prompt="you work in /y")
+    async with await moved.resume() as conversation:
+        moved.seen += conversation.replay()
+        await moved.until(conversation, facts.FolderChanged)
+        assert load(session_path(tmp_path)).folder == "/y"
+        await moved.play(conversation, "three")
+    assert blocks(moved.replayed()) == blocks(moved.seen)
+    [opened] = [e for e in moved.replayed() if isinstance(e, facts.SessionOpened)]
+    assert opened.cwd == "/y"
+    stored = load(session_path(tmp_path))
+    assert [m for m in stored.snapshot.history if isinstance(m, SystemMessage)] == [
+        SystemMessage("you work in /y")
+    ]
+    assert moved.provider.requests[-1].messages == stored.snapshot.history[:-1]
+    [summary] = list_sessions(tmp_path)
+    assert (summary.cwd, stored.header.cwd) == ("/y", "/x")
+    again = Stage(tmp_path, cwd="/y", system_prompt="something else")
+    async with await again.resume() as conversation:
+        assert conversation.session.history == stored.snapshot.history
 
 
 async def test_max_steps_settings_and_remarks(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,17 @@ def test_a_title_after_the_last_commit_counts_and_an_empty_one_clears(tmp_path: 
     assert summarise(path).title == "New"  # type: ignore[union-attr]
     path = session(tmp_path, "b", commit(3, "Old"), r.TitleSet(""))
     assert summarise(path).title == ""  # type: ignore[union-attr]
+
+
+@pytest.mark.clause("case:G6")
+def test_a_session_that_moved_is_listed_where_it_works_now(tmp_path: Path) -> None:
+    moved = r.FolderChanged("/y")
+    session(tmp_path, "a", commit(3), moved, cwd="/x")
+    session(tmp_path, "b", commit(3), moved, replace(commit(5), cwd="/y"), cwd="/x", created=2.0)
+    assert list_sessions(tmp_path, cwd="/x") == []
+    assert [s.messages for s in list_sessions(tmp_path, cwd="/y")] == [3, 5]
+    back = session(tmp_path, "c", commit(3), moved, r.FolderChanged("/x"), cwd="/x")
+    assert [s.path for s in list_sessions(tmp_path, cwd="/x")] == [back]
 
 
 @pytest.mark.clause("case:G7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from rho_core.history.messages import SystemMessage, ToolCall, ToolResult
 from rho_core.testing import ScriptedProvider, ScriptedTurn
 from rho_tui.app import RhoApp
 from rho_tui.host.sessions.index import list_sessions
+from rho_tui.host.sessions.recovery import load
 from rho_tui.host.workbench import Workbench
 from rho_tui.widgets.approval_prompt import ApprovalPrompt
 from tests.tui.scene import Scene
@@ -161,3 +163,121 @@ async def test_resume_and_new_within_the_app_take_everything_along(folders: Fold
     assert "Rules of a." in system.text
     sessions = list_sessions(folders.stage.launch.paths.sessions_dir)
     assert [summary.cwd for summary in sessions] == [str(folders.a)] * 2
+
+
+GONE = "the folder of this session is gone"
+
+
+def flat(scene: Scene) -> str:
+    """The screen without the line breaks of wrapped text."""
+    return " ".join(screen_text(scene.app).split())
+
+
+@pytest.mark.clause("case:G6", "APP7.12")
+async def test_a_session_whose_folder_is_gone_can_be_read_and_nothing_runs(
+    folders: Folders,
+) -> None:
+    path = await made_in(folders, folders.a)
+    kept = path.read_bytes()
+    shutil.rmtree(folders.a)
+    provider = answering()
+    async with folders.app(folders.b, provider, path) as scene:
+        await scene.shows("hello from a")
+        await scene.shows("answer 0")
+        await scene.until(lambda: f"{GONE}: {folders.a}. Put it back and /resume" in flat(scene))
+        await scene.until(lambda: "~/a" in status(scene) and "folder is gone" in status(scene))
+        scene.ask("go on")
+        await scene.until(lambda: flat(scene).count(GONE) == 2)
+        await scene.until(lambda: scene.chat.composer.text == "go on")
+        scene.ask("!!echo ran-$((6 * 7))")
+        await scene.until(lambda: flat(scene).count(GONE) == 3)
+        scene.ask("/compact")
+        await scene.until(lambda: flat(scene).count(GONE) == 4)
+        scene.chat.composer.set_text("")
+        await scene.type("@only")
+        assert "ran-42" not in screen_text(scene.app)
+        assert "only-in-b" not in screen_text(scene.app)
+    assert provider.requests == []
+    assert path.read_bytes() == kept
+    assert not folders.a.exists()
+
+
+@pytest.mark.clause("case:G6")
+async def test_a_folder_that_is_put_back_lets_its_session_go_on(folders: Folders) -> None:
+    path = await made_in(folders, folders.a)
+    elsewhere = folders.a.rename(folders.stage.home / "hidden")
+    provider = answering()
+    async with folders.app(folders.b, provider, path) as scene:
+        await scene.until(lambda: GONE in flat(scene))
+        elsewhere.rename(folders.a)
+        conversation = scene.chat.control.conversation
+        assert conversation is not None
+        scene.ask(f"/resume {conversation.id[:8]}")
+        await scene.until(lambda: GONE not in flat(scene))
+        await scene.open()
+        await everything_is_about(scene, folders.a, folders.b)
+        await scene.turn("and now?")
+    assert len(provider.requests) == 1
+    assert path.read_bytes().count(b"Rules of b") == 0
+
+
+@pytest.mark.clause("case:G6")
+async def test_a_session_goes_on_elsewhere_only_when_the_user_says_so(folders: Folders) -> None:
+    path = await made_in(folders, folders.a)
+    third = folders.stage.home / "third"
+    third.mkdir()
+    shutil.rmtree(folders.a)
+    provider = answering(2)
+    async with folders.app(folders.b, provider, path) as scene:
+        await scene.until(lambda: GONE in flat(scene))
+        scene.ask("/move")
+        await scene.until(lambda: f"this session works in {folders.b} from here on" in flat(scene))
+        await scene.open()
+        await everything_is_about(scene, folders.b, folders.a)
+        scene.ask("/move")
+        await scene.until(lambda: f"this session works in {folders.b}, which is" in flat(scene))
+    # the move is kept although nothing was said after it
+    assert folders.session_of(folders.b) == path
+    async with folders.app(third, provider, path) as scene:
+        await everything_is_about(scene, folders.b, folders.a)
+        await scene.turn("and now?")
+    system, *rest = provider.requests[0].messages
+    assert isinstance(system, SystemMessage)
+    assert f"Working directory: {json.dumps(str(folders.b))}" in system.text
+    assert "Rules of b." in system.text
+    assert "Rules of a." not in system.text
+    assert [m for m in rest if isinstance(m, SystemMessage)] == []
+    assert "hello from a" in str(rest[0])
+    assert folders.session_of(folders.b) == path
+    assert load(path).folder == str(folders.b)
+
+
+@pytest.mark.clause("case:G6")
+async def test_new_in_a_folder_that_is_gone_begins_where_rho_was_started(folders: Folders) -> None:
+    path = await made_in(folders, folders.a)
+    async with folders.app(folders.b, answering(), path) as scene:
+        await scene.shows("hello from a")
+        shutil.rmtree(folders.a)
+        scene.ask("/new")
+        told = f"{folders.a} is gone: this session works in {folders.b}"
+        await scene.until(lambda: told in flat(scene))
+        await scene.open()
+        await everything_is_about(scene, folders.b, folders.a)
+
+
+@pytest.mark.clause("case:G6")
+async def test_a_session_that_cannot_be_opened_leaves_the_one_that_is_open(
+    folders: Folders,
+) -> None:
+    path = await made_in(folders, folders.a)
+    provider = answering()
+    async with folders.app(folders.b, provider) as scene:
+        before = scene.chat.control.conversation
+        path.write_bytes(path.read_bytes().replace(b'"schema":1', b'"schema":99', 1))
+        await scene.chat.open_session(path)
+        await scene.shows("the session cannot be opened: session schema 99 is not supported")
+        await scene.chat.open_session(None, folders.stage.home / "nowhere")
+        await scene.until(lambda: "nowhere' does not exist" in flat(scene))
+        assert scene.chat.control.conversation is before
+        await scene.turn("still here?")
+    assert len(provider.requests) == 1

@@ -86,6 +86,14 @@ def _read_setting(f: Fields) -> r.SettingChanged:
     return r.SettingChanged(f.word("setting", r.Setting), f.text("value"))
 
 
+def _folder(x: r.FolderChanged) -> Json:
+    return {"cwd": x.cwd}
+
+
+def _read_folder(f: Fields) -> r.FolderChanged:
+    return r.FolderChanged(f.text("cwd"))
+
+
 def _torn(x: r.TornLine) -> Json:
     return {"bytes": x.bytes}
 
@@ -101,5 +109,6 @@ FACT_CODECS: dict[type, Codec] = {
     r.NoticeShown: ("notice", _notice, _read_notice),
     r.TitleSet: ("title", _title, _read_title),
     r.SettingChanged: ("setting", _setting, _read_setting),
+    r.FolderChanged: ("folder", _folder, _read_folder),
     r.TornLine: ("torn", _torn, _read_torn),
 }

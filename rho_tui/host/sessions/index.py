@@ -14,7 +14,13 @@ from rho_core.ids import SessionId
 from rho_tui.host.sessions.fields import RecordError
 from rho_tui.host.sessions.file import SUFFIX
 from rho_tui.host.sessions.record_codec import decode_line
-from rho_tui.host.sessions.records import Header, Record, TitleSet, TurnCommitted
+from rho_tui.host.sessions.records import (
+    FolderChanged,
+    Header,
+    Record,
+    TitleSet,
+    TurnCommitted,
+)
 
 HEAD_BYTES = 16 * 1024
 TAIL_BYTES = 16 * 1024
@@ -23,11 +29,15 @@ FAR_TAIL_BYTES = 1024 * 1024
 
 _COMMIT = b'"type":"commit"'
 _TITLE = b'"type":"title"'
+_FOLDER = b'"type":"folder"'
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One line of a list. `created` and `updated` are epoch seconds; `messages` None: unknown."""
+    """One line of a list. `created` and `updated` are epoch seconds; `messages` None: unknown.
+
+    `cwd` is where the session works: where it was started, unless it was moved.
+    """
 
     path: Path
     id: SessionId
@@ -88,19 +98,19 @@ def summarise(path: Path) -> SessionSummary | None:
             header = _record(file.readline(HEAD_BYTES))
             if not isinstance(header, Header):
                 return None
-            title, messages = _from_tail(path, status.st_size)
+            tail = _from_tail(path, status.st_size)
     except OSError:
         return None
     return SessionSummary(
         path=path,
         id=header.id,
-        cwd=header.cwd,
+        cwd=tail.cwd or header.cwd,
         created=header.created,
         updated=status.st_mtime,
         size=status.st_size,
-        title=title,
+        title=tail.title or "",
         prompt=header.prompt,
-        messages=messages,
+        messages=tail.messages,
     )
 
 
@@ -114,31 +124,46 @@ def _session_files(folder: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def _from_tail(path: Path, size: int) -> tuple[str, int | None]:
+@dataclass(slots=True)
+class _Tail:
+    """The newest title and folder, and the size of history at the newest commit; None: unknown."""
+
+    title: str | None = None
+    cwd: str | None = None
+    messages: int | None = None
+
+
+def _from_tail(path: Path, size: int) -> _Tail:
+    tail = _Tail()
     for reach in (TAIL_BYTES, FAR_TAIL_BYTES):
-        title, messages = _search(path, size, reach)
-        if messages is not None or reach >= size:
+        tail = _search(path, size, reach)
+        if tail.messages is not None or reach >= size:
             break
-    return title or "", messages
+    return tail
 
 
-def _search(path: Path, size: int, reach: int) -> tuple[str | None, int | None]:
-    """The newest title and the size of history at the newest commit, within `reach` bytes."""
+def _search(path: Path, size: int, reach: int) -> _Tail:
+    """What the last `reach` bytes tell, back to the newest commit."""
     with path.open("rb") as file:
         file.seek(max(0, size - reach))
         lines = file.read(reach).split(b"\n")
-    title: str | None = None
+    tail = _Tail()
     for data in reversed(lines):
-        if _COMMIT not in data and _TITLE not in data:
+        if _COMMIT not in data and _TITLE not in data and _FOLDER not in data:
             continue
         match _record(data):
-            case TitleSet(title=newest) if title is None:
-                title = newest
-            case TurnCommitted(title=current, messages=messages):
-                return (title if title is not None else current), messages
+            case TitleSet(title=title) if tail.title is None:
+                tail.title = title
+            case FolderChanged(cwd=cwd) if tail.cwd is None:
+                tail.cwd = cwd
+            case TurnCommitted() as commit:
+                tail.title = commit.title if tail.title is None else tail.title
+                tail.cwd = commit.cwd if tail.cwd is None else tail.cwd
+                tail.messages = commit.messages
+                return tail
             case _:
                 pass
-    return title, None
+    return tail
 
 
 def _record(data: bytes) -> Record | None:

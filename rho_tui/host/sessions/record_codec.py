@@ -235,6 +235,7 @@ def _commit(x: r.TurnCommitted) -> Json:
         "total_usage": v.encode_usage(x.total_usage),
         "compaction": None if x.compaction == _NO_COMPACTION else _compaction_state(x.compaction),
         "context_tokens": x.context_tokens,
+        "cwd": x.cwd,
     }
     return {
         "kind": x.kind.value,
@@ -261,6 +262,7 @@ def _read_commit(f: Fields) -> r.TurnCommitted:
         context_tokens=f.optional_count("context_tokens"),
         compaction=_read_compaction_state(f.object("compaction")),
         provider=_identity(f),
+        cwd=f.text("cwd", ""),
     )
 
 

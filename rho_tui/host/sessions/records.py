@@ -225,6 +225,13 @@ class SettingChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderChanged:
+    """From here on the session works in `cwd`, because its folder before was gone."""
+
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionNoted:
     """A compaction was committed."""
 
@@ -237,7 +244,8 @@ class TurnCommitted:
     """A turn ended and everything of it stands above this line.
 
     `messages` counts history, `title` and `total_usage` repeat what is current, so that the end of
-    a file tells what a list of sessions needs.
+    a file tells what a list of sessions needs. So does `cwd`, which is empty as long as the session
+    works where it was started.
     """
 
     kind: TurnEndKind
@@ -253,6 +261,7 @@ class TurnCommitted:
     total_usage: ModelUsage = field(default_factory=ModelUsage)
     context_tokens: int | None = None
     compaction: CompactionState = field(default_factory=CompactionState)
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +288,7 @@ Record: TypeAlias = (
     | NoticeShown
     | TitleSet
     | SettingChanged
+    | FolderChanged
     | CompactionNoted
     | TurnCommitted
     | TornLine

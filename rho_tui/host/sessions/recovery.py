@@ -31,6 +31,7 @@ from rho_tui.host.facts import INTERRUPTED_RESULT
 from rho_tui.host.sessions.file import Damage, Passed, UnreadableSession, read_lines
 from rho_tui.host.sessions.records import (
     CompactionNoted,
+    FolderChanged,
     Header,
     HistoryReplaced,
     ImagesAppended,
@@ -55,6 +56,7 @@ class StoredSession:
         lines: Every readable record in order, for `replay`.
         placed: The history as the file has it, message by message with its sequence number. It
             differs from the snapshot's where an interrupted turn had to be tied up.
+        moved_to: The folder where it works, if not the one where it was started.
         interrupted: The last turn never ended.
         warnings: What a person should be told about the state of the file.
         next_seq: The sequence number that follows.
@@ -68,9 +70,15 @@ class StoredSession:
     title: str = ""
     total_usage: ModelUsage = field(default_factory=ModelUsage)
     context_tokens: int | None = None
+    moved_to: str = ""
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
     next_seq: int = 1
+
+    @property
+    def folder(self) -> str:
+        """Where it works."""
+        return self.moved_to or self.header.cwd
 
 
 def load(path: Path) -> StoredSession:
@@ -176,6 +184,7 @@ class _Folding:
         self._revision = Revision(0)
         self._compaction = CompactionState()
         self._title = ""
+        self._moved_to = ""
         self._open = False
 
     def fold(self, line: Line) -> None:
@@ -206,6 +215,8 @@ class _Folding:
                 self._finished[finished.call_id] = finished
             case TitleSet(title=title):
                 self._title = title
+            case FolderChanged(cwd=cwd):
+                self._moved_to = cwd
             case CompactionNoted(outcome=outcome):
                 self._compaction = self._compaction.after(outcome)
                 self._revision = outcome.revision
@@ -240,6 +251,7 @@ class _Folding:
             title=self._title,
             total_usage=commit.total_usage if commit else ModelUsage(),
             context_tokens=commit.context_tokens if commit else None,
+            moved_to=self._moved_to,
             interrupted=self._open,
             warnings=warnings,
             next_seq=next_seq,

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from rho_core.private_files import make_private_folder
 from rho_tui.host.facts import Notice, Severity
@@ -39,6 +40,11 @@ class SessionWriter:
             return self._file.stage(record)
         self._unkept += 1
         return self._unkept
+
+    @property
+    def path(self) -> Path | None:
+        """Where it is written, if anywhere."""
+        return self._file.path if self._file is not None else None
 
     @property
     def unwritten(self) -> int:
