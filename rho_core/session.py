@@ -263,16 +263,18 @@ class Session:
             self._core.configuration = configuration.with_tool(name, tool)
         return replaced
 
-    async def compact(self) -> CompactionOutcome:
+    async def compact(self, cancellation: CancellationToken | None = None) -> CompactionOutcome:
         """Compact the committed history now (B26–B29).
 
-        The compactor is awaited to its end, even when the runtime shuts down meanwhile: it
-        observes the token itself. Errors propagate and leave the session as it was.
+        The compactor is awaited to its end, even when `cancellation` is set or the runtime shuts
+        down meanwhile: it observes its token itself. Errors, `Cancelled` among them, propagate and
+        leave the session as it was.
         """
         configuration = self._core.configuration
         if configuration.compactor is None:
             raise InvalidConfiguration("no compactor is configured")
         run_id, token = self._take()
+        forget = None if cancellation is None else cancellation.on_cancel(token.cancel)
         try:
             before = self._core.history
             request = CompactionRequest(
@@ -290,6 +292,8 @@ class Session:
             self._core.state = SessionState.COMPLETED
             return outcome
         finally:
+            if forget is not None:
+                forget()
             self._core.release(run_id)
             self._lifecycle.unregister(run_id)
 

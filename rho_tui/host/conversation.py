@@ -33,6 +33,7 @@ from rho_tui.host.approval_desk import ApprovalDesk, Proposal
 from rho_tui.host.conversation_options import ConversationOptions, SessionReadOnly
 from rho_tui.host.edit_tool import ConversationEditTool
 from rho_tui.host.facts import ConversationEvent, Severity
+from rho_tui.host.manual_compaction import ManualCompaction
 from rho_tui.host.permissions import PermissionMode
 from rho_tui.host.prompt_news import PromptNews
 from rho_tui.host.recording import OpenedSession, SessionRecording, open_stored
@@ -80,6 +81,11 @@ class Conversation:
         self._stops_at_once = False
         self._closed = False
         self._sequencer = Sequencer(self._run_event, self._run_ended, self.cancel)
+        self._compaction = ManualCompaction(
+            session,
+            lambda record, event: self._post(record, [event], durable=record is not None),
+            self._replaced,
+        )
         self._desk: ApprovalDesk | None = None
         if options.approvals is not None:
             self._desk = ApprovalDesk(
@@ -172,8 +178,13 @@ class Conversation:
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn is under way."""
-        return self._turn is not None or self._starting
+        """Whether a turn or a compaction is under way."""
+        return self._turn is not None or self._starting or self.is_compacting
+
+    @property
+    def is_compacting(self) -> bool:
+        """Whether a compaction is under way that was asked for by `compact`."""
+        return self._compaction.is_running
 
     @property
     def title(self) -> str:
@@ -214,7 +225,11 @@ class Conversation:
             self._load = None
 
     def cancel(self) -> None:
-        """Ask the turn to stop; `TurnEnded` follows. Nothing happens without one."""
+        """Ask the turn or the compaction to stop; `TurnEnded` or `CompactionStopped` follows.
+
+        Nothing happens without one.
+        """
+        self._compaction.cancel()
         self._stops_at_once = self._starting  # the turn that `send` is about to start
         if self._turn is not None:
             self._turn.run.cancel()
@@ -308,21 +323,15 @@ class Conversation:
         self._session.reset()
         self._replaced(r.ReplaceReason.RESET, None, facts.HistoryReset())
 
-    async def compact(self) -> CompactionOutcome:
-        """Compact the history now. Errors leave it as it was and are raised."""
+    async def compact(self) -> CompactionOutcome | None:
+        """Compact the history now; `cancel` stops it.
+
+        None when it was cancelled or has failed: history is as it was, and `CompactionStopped`
+        tells why. Raises `SessionBusy`, `SessionReadOnly`.
+        """
         self._ensure_writable()
         self._ensure_idle()
-        self._starting = True
-        manual = core.CompactionTrigger.MANUAL
-        try:
-            self._post(events=[core.CompactionStarted(manual, len(self._session.history))])
-            outcome = await self._session.compact()
-            record = r.CompactionNoted(manual, outcome)
-            done = core.CompactionCompleted(manual, outcome)
-            self._replaced(r.ReplaceReason.COMPACTION, record, done)
-        finally:
-            self._starting = False
-        return outcome
+        return await self._compaction.run()
 
     # -- the end ----------------------------------------------------------------------------
 

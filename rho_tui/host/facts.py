@@ -29,7 +29,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from rho_core.authority.approvals import ApprovalRequest
-from rho_core.events import RunEvent
+from rho_core.events import CompactionTrigger, RunEvent
 from rho_core.history.messages import ToolCall
 from rho_core.ids import HostInputId, SessionId, SteeringId, ToolCallId
 from rho_core.questions import HostInputRequest
@@ -248,6 +248,14 @@ class HistoryReset:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionStopped:
+    """A compaction ended without a new history: cancelled, or failed for `reason` (APP2.40)."""
+
+    trigger: CompactionTrigger
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UsageTotals:
     """Usage of the whole session, as of the last turn, and the estimate of what context holds."""
 
@@ -302,6 +310,7 @@ HostFact: TypeAlias = (
     | EditToolChanged
     | FolderChanged
     | HistoryReset
+    | CompactionStopped
     | UsageTotals
     | TurnEnded
 )

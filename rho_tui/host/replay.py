@@ -102,6 +102,9 @@ class _Replay:
             case r.CompactionNoted(trigger=trigger, outcome=outcome):
                 yield CompactionStarted(trigger, outcome.previous_messages)
                 yield CompactionCompleted(trigger, outcome)
+            case r.CompactionStopped(trigger=trigger, messages=messages, reason=reason):
+                yield CompactionStarted(trigger, messages)
+                yield facts.CompactionStopped(trigger, reason)
             case r.HistoryReplaced(reason=r.ReplaceReason.RESET):
                 yield facts.HistoryReset()
             case r.TurnCommitted():

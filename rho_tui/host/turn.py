@@ -71,8 +71,8 @@ class Turn:
         if not self._committed:
             # dropped or crashed: what was recorded of the turn is all there is, and it stays
             self._session.replace_history(self._recording.journal.tied_up())
-        shown = self.recorder.finish(self._session.history)
         ended = self._ended(outcome, error)
+        shown = self.recorder.finish(self._session.history, ended.message)
         recording = self._recording
         recording.total_usage = recording.total_usage.merge(ended.usage)
         recording.stage(self._commit(ended))

@@ -112,6 +112,7 @@ class TurnRecorder:
         self._calls: dict[str, _Call] = {}
         self._questions: dict[HostInputId, _Question] = {}
         self._steering: dict[SteeringId, UserMessage] = {}
+        self._compaction: run.CompactionStarted | None = None
         self.usage = ModelUsage()
         self.context_tokens: int | None = None
 
@@ -207,7 +208,11 @@ class TurnRecorder:
                 return Recorded([*self._settle_answer_of(call), event], durable=True)
             case run.SteeringApplied(ids=ids):
                 return self._steered(event, ids)
+            case run.CompactionStarted():
+                self._compaction = event
+                return Recorded([*self._settle_unstored(), event])
             case run.CompactionCompleted(trigger=trigger, outcome=outcome):
+                self._compaction = None
                 committed = outcome.committed_snapshot
                 history = self._session.history if committed is None else committed.history
                 self._journal.sync(history, reason=r.ReplaceReason.COMPACTION)
@@ -271,12 +276,17 @@ class TurnRecorder:
 
     # -- the end ------------------------------------------------------------------------------
 
-    def finish(self, history: History) -> list[ConversationEvent]:
+    def finish(self, history: History, failure: str = "") -> list[ConversationEvent]:
         """Stage the committed `history`; the events that come before the turn's end.
 
-        Among them is the end of every call that the run left without one.
+        Among them is the end of every call, and of a compaction, that the run left without one.
+        `failure` says why the run failed, if it did.
         """
         shown: list[ConversationEvent] = self._void_questions(None)
+        if (started := self._compaction) is not None:
+            self._compaction, trigger = None, started.trigger
+            self._stage(r.CompactionStopped(trigger, started.message_count, failure))
+            shown.append(facts.CompactionStopped(trigger, failure))
         shown += self._close_reasoning()
         shown += self._settle_from(history)
         shown += (run.ToolFinished(ToolCallId(id), interrupted()) for id in self._proposed)
@@ -323,17 +333,18 @@ class TurnRecorder:
 
     def _settle_from(self, history: History) -> list[ConversationEvent]:
         news = history[self._journal.size :]
+        answers = [m for m in news if isinstance(m, EnrichedAssistant | AbortedAssistant)]
+        settled = self._journal.shown_ahead
         step, self._step = self._step, _Step()
         self._journal.sync(history, reasoning_seconds=step.reasoning_seconds)
-        for message in reversed(news):
-            match message:
-                case AbortedAssistant(content=content):
-                    return [facts.AssistantSettled(text_of(content), aborted=True)]
-                case EnrichedAssistant(content=content):
-                    # after tool calls the model goes on by itself
-                    notice = [] if tool_calls_of(content) else self._cut_off_notice(step)
-                    return [facts.AssistantSettled(text_of(content)), *notice]
-        return []
+        if len(answers) <= settled:
+            return []
+        last = answers[-1]
+        if isinstance(last, AbortedAssistant):
+            return [facts.AssistantSettled(text_of(last.content), aborted=True)]
+        # after tool calls the model goes on by itself
+        notice = [] if tool_calls_of(last.content) else self._cut_off_notice(step)
+        return [facts.AssistantSettled(text_of(last.content)), *notice]
 
     def _cut_off_notice(self, step: _Step) -> list[ConversationEvent]:
         return [] if step.cut_off is None else self._warn(_CUT_OFF[step.cut_off])

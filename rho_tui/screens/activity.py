@@ -33,7 +33,10 @@ def activity_after(event: facts.ConversationEvent, now: Activity | None) -> Acti
             return Activity(Phase.RETRYING, _retry_label(event))
         case facts.TurnEnded():
             return None
-        case run.CompactionCompleted(trigger=run.CompactionTrigger.MANUAL):
+        case (
+            run.CompactionCompleted(trigger=run.CompactionTrigger.MANUAL)
+            | facts.CompactionStopped(trigger=run.CompactionTrigger.MANUAL)
+        ):
             return None
         case _:
             return now

@@ -330,7 +330,10 @@ class ChatScreen(Screen[None]):
         return True
 
     def action_interrupt(self) -> bool:
-        """Stop the command of the user, else the turn; False when nothing runs."""
+        """Stop a compaction, else the user's command, else the turn; False: nothing runs (5.39)."""
+        if self.control.is_compacting:
+            self.control.cancel()
+            return True
         if self._shell is not None and self._shell.is_running:
             self._shell.cancel()
             return True

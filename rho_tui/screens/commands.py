@@ -70,7 +70,8 @@ async def _login(screen: ChatHost, _args: str) -> None:
 
 
 async def _compact(screen: ChatHost, _args: str) -> None:
-    await screen.control.compact()
+    # in a group of its own: another command must not end it, as it would end a picker
+    screen.run_worker(screen.control.compact(), group="compaction")
 
 
 _ALL = (

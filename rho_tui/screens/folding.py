@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rho_core.events import SteeringApplied
+from rho_core.events import (
+    CompactionCompleted,
+    CompactionStarted,
+    CompactionTrigger,
+    SteeringApplied,
+)
 from rho_tui.host import facts
 from rho_tui.host.catalogue import ProviderChoice
 from rho_tui.host.config import Config
@@ -65,6 +70,13 @@ class Folding:
                 for steering_id in ids:
                     self._screen.pending.applied(steering_id)
                 self._screen.show_pending()
+            case CompactionStarted(trigger=CompactionTrigger.MANUAL):
+                surface.composer.running = True
+            case (
+                CompactionCompleted(trigger=CompactionTrigger.MANUAL)
+                | facts.CompactionStopped(trigger=CompactionTrigger.MANUAL)
+            ):
+                surface.composer.running = False
             case facts.PromptAccepted(steering=False):
                 surface.composer.running = True
                 surface.activity.attention = "none"

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Waiting:
-    """One input that waits; a steer has an id once the run has accepted it."""
+    """One input that waits; a steer has an id once the run has accepted it.
+
+    `after` says what a follow-up waits for.
+    """
 
     kind: Literal["steer", "next"]
     text: str
     id: SteeringId | None = None
+    after: Literal["turn", "compact"] = "turn"
 
 
 class PendingInput:
@@ -29,9 +33,15 @@ class PendingInput:
     def __init__(self) -> None:
         self._items: list[Waiting] = []
 
-    def add(self, kind: Literal["steer", "next"], text: str) -> Waiting:
+    def add(
+        self,
+        kind: Literal["steer", "next"],
+        text: str,
+        *,
+        after: Literal["turn", "compact"] = "turn",
+    ) -> Waiting:
         """Something waits, behind what waits already."""
-        item = Waiting(kind, text)
+        item = Waiting(kind, text, after=after)
         self._items.append(item)
         return item
 
@@ -71,6 +81,24 @@ class PendingInput:
             return [], self._items.pop(0).text
         return [], None
 
+    @property
+    def waits_for_compaction(self) -> bool:
+        """Whether a prompt waits for the end of a compaction."""
+        return any(item.after == "compact" for item in self._items)
+
+    def compaction_ended(self, *, cancelled: bool = False) -> tuple[list[str], str | None]:
+        """What goes back to the composer, and the prompt that is to be sent now (APP2.41).
+
+        A compaction that the user cancelled gives everything back, any other end lets the first go.
+        """
+        texts = [item.text for item in self._items]
+        self._items = []
+        if cancelled or not texts:
+            return texts, None
+        first, *later = texts
+        self._items = [Waiting("next", text) for text in later]
+        return [], first
+
     def clear(self) -> None:
         """Nothing waits."""
         self._items = []
@@ -82,5 +110,5 @@ class PendingInput:
 
 def _context(item: Waiting) -> str:
     if item.kind == "next":
-        return "after turn"
+        return f"after {item.after}"
     return "current run" if item.id is not None else "sending"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rho_core.authority.approvals import ApprovalDecision
     from rho_core.questions import HostInputResponse
     from rho_tui.host.conversation import Conversation
-    from rho_tui.host.facts import ConversationEvent, TurnEnded
+    from rho_tui.host.facts import ConversationEvent
 
 _REPLAY_SLICE = 200
 _YIELD_EVERY = 64
@@ -58,6 +58,11 @@ class SessionControl:
     def is_running(self) -> bool:
         """Whether a turn is under way."""
         return self.conversation is not None and self.conversation.is_running
+
+    @property
+    def is_compacting(self) -> bool:
+        """Whether the compaction of `/compact` is under way."""
+        return self.conversation is not None and self.conversation.is_compacting
 
     @property
     def folder(self) -> Path:
@@ -113,14 +118,22 @@ class SessionControl:
 
     async def follow(self, conversation: Conversation) -> None:
         """Show everything that happens until the conversation is closed."""
-        from rho_tui.host.facts import TurnEnded
+        from rho_core.events import CompactionCompleted, CompactionTrigger
+        from rho_tui.host.facts import CompactionStopped, TurnEnded
 
         count = 0
         async for event in conversation.events():
             self._presenter.fold(event)
             self._on_event(event)
-            if isinstance(event, TurnEnded):
-                self._turn_ended(event)
+            match event:
+                case TurnEnded():
+                    self._release(*self._presenter.pending.turn_ended(event))
+                case CompactionCompleted(trigger=CompactionTrigger.MANUAL):
+                    self._release(*self._presenter.pending.compaction_ended())
+                case CompactionStopped(trigger=CompactionTrigger.MANUAL, reason=reason):
+                    self._release(*self._presenter.pending.compaction_ended(cancelled=not reason))
+                case _:
+                    pass
             count += 1
             if count % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)  # a flood of deltas must not starve the keyboard
@@ -129,7 +142,9 @@ class SessionControl:
 
     async def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Send a prompt; while a turn runs, steer it or queue the prompt behind it."""
-        if not self.is_running:
+        if self.is_compacting or self._presenter.pending.waits_for_compaction:
+            self._presenter.pending.add("next", text, after="compact")
+        elif not self.is_running:
             await self._send(text)
         elif follow_up:
             self._presenter.pending.add("next", text)
@@ -138,13 +153,13 @@ class SessionControl:
         self._presenter.show_pending()
 
     async def compact(self) -> None:
-        """Compact the history; says it when that does not work."""
+        """Compact the history; what comes of it is told by the conversation."""
         conversation = self.conversation
         if conversation is None:
             return
         try:
             await conversation.compact()
-        except RhoError as error:
+        except RhoError as error:  # it did not begin
             conversation.notice(f"the history was not compacted: {error}", Severity.ERROR)
 
     def attach(self, text: str) -> None:
@@ -164,7 +179,7 @@ class SessionControl:
         self._restore([newest.text])
 
     def cancel(self) -> None:
-        """Stop the turn."""
+        """Stop the turn, or the compaction."""
         if self.conversation is not None:
             self.conversation.cancel()
 
@@ -233,8 +248,8 @@ class SessionControl:
         elif outcome is RetractionOutcome.ALREADY_APPLIED:
             self.conversation.notice("too late: the model has read it already")
 
-    def _turn_ended(self, ended: TurnEnded) -> None:
-        back, following = self._presenter.pending.turn_ended(ended)
+    def _release(self, back: list[str], following: str | None) -> None:
+        """What waited may go on: `back` into the composer, `following` to the model."""
         self._presenter.show_pending()
         if back:
             self._restore(back)

@@ -16,6 +16,7 @@ from rho_tui.transcript.blocks import (
     ErrorBlock,
     Fact,
     NoticeBlock,
+    Tone,
     ToolCard,
     UserBlock,
 )
@@ -89,6 +90,8 @@ class TranscriptReducer:
                     f"{outcome.previous_messages} → {outcome.current_messages} messages",
                 )
                 self._compaction = None
+            case facts.CompactionStopped(reason=reason):
+                self._compaction_stopped(reason)
             case facts.TurnEnded():
                 self._turn_ended(event)
             case _:
@@ -126,9 +129,7 @@ class TranscriptReducer:
     def _turn_ended(self, event: facts.TurnEnded) -> None:
         self._text.close()
         self._calls.interrupt_all()
-        if self._compaction is not None:
-            self._compact(CardStatus.INTERRUPTED)
-            self._compaction = None
+        self._compaction_stopped()
         match event.kind:
             case facts.TurnEndKind.FAILED:
                 self._sink.append(self._next_id("error"), ErrorBlock(event.message))
@@ -146,8 +147,15 @@ class TranscriptReducer:
         header = CardHeader(name, detail, "web" if name == "web_search" else "default")
         self._sink.append(self._next_id("hosted"), ToolCard(header, CardStatus.OK))
 
+    def _compaction_stopped(self, reason: str = "") -> None:
+        if self._compaction is not None:
+            status = CardStatus.ERROR if reason else CardStatus.INTERRUPTED
+            self._compact(status, *([reason] if reason else []))
+            self._compaction = None
+
     def _compact(self, status: CardStatus, *lines: str) -> None:
-        card = ToolCard(CardHeader("compact"), status, tuple(Fact(line, "meta") for line in lines))
+        tone: Tone = "error" if status is CardStatus.ERROR else "meta"
+        card = ToolCard(CardHeader("compact"), status, tuple(Fact(line, tone) for line in lines))
         if self._compaction is None:
             self._compaction = self._next_id("compact")
             self._sink.append(self._compaction, card)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from rho_core import events as ev
+from rho_core.cancellation import CancellationToken
 from rho_core.errors import (
     Cancelled,
     Interrupted,
     InvalidConfiguration,
     InvalidHostResponse,
 )
-from rho_core.history.compaction import CompactionOutput, CompactionPolicy
+from rho_core.history.compaction import CompactionOutput, CompactionPolicy, CompactionRequest
 from rho_core.history.messages import (
     UserMessage,
 )
@@ -103,6 +106,38 @@ async def test_a_failing_compactor_fails_the_run_with_the_uncompacted_history() 
     assert session.history == (UserMessage.of_text("go"),)
     assert session.snapshot().compaction.completed_compactions == 0
     assert provider.requests == []
+
+
+@pytest.mark.clause("B28", "B29", "B9")
+async def test_the_hosts_own_token_reaches_the_compactor_and_nothing_is_committed() -> None:
+    seen: list[CancellationToken] = []
+
+    class Waiting(ScriptedCompactor):
+        async def compact(self, request: CompactionRequest) -> CompactionOutput:
+            seen.append(request.cancellation)
+            await request.cancellation.cancelled()
+            raise Cancelled
+
+    session, _ = await open_session([ScriptedTurn.completed("x")], compactor=Waiting())
+    await session.complete("a")
+    before = session.snapshot()
+    token = CancellationToken()
+    compacting = asyncio.ensure_future(session.compact(token))
+    await until(lambda: bool(seen))
+    assert session.is_running
+    token.cancel()
+    with pytest.raises(Cancelled):
+        await within(compacting)
+    assert session.snapshot() == before
+    assert (session.is_running, session.state) == (False, SessionState.IDLE)
+    # a token that was set before is seen as well, and one that outlives the work holds nothing
+    with pytest.raises(Cancelled):
+        await within(session.compact(token))
+    session.set_compaction(ScriptedCompactor([SUMMARY]), None)
+    later = CancellationToken()
+    await session.compact(later)
+    later.cancel()
+    assert seen[-1] is not later
 
 
 class CrashingCompactor(ScriptedCompactor):

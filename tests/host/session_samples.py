@@ -142,6 +142,8 @@ RECORDS: tuple[r.Record, ...] = (
     r.CompactionNoted(
         CompactionTrigger.AUTOMATIC, CompactionOutcome(10, 2, 900, 100, Revision(4), 12)
     ),
+    r.CompactionStopped(CompactionTrigger.MANUAL, 12, "the provider is overloaded"),
+    r.CompactionStopped(CompactionTrigger.AUTOMATIC, 3),
     r.TurnCommitted(
         TurnEndKind.FAILED,
         Revision(5),

@@ -64,6 +64,11 @@ class HistoryJournal:
         """An `AnswerShown` with this text is staged: its message must not be shown again."""
         self._shown.append(text)
 
+    @property
+    def shown_ahead(self) -> int:
+        """How many answers were shown that the file's history does not have yet."""
+        return len(self._shown)
+
     def append(
         self,
         message: Message,
@@ -81,6 +86,8 @@ class HistoryJournal:
         reasoning_seconds: float | None = None,
     ) -> None:
         """Stage what is missing. `reasoning_seconds` belongs to the first answer that is new."""
+        if reason is not ReplaceReason.HOST:
+            self._shown.clear()  # those answers are in the new history, or gone
         same = self._common_prefix(history)
         news = history[same:]
         if not news and same == len(self._placed):

@@ -225,6 +225,16 @@ def _read_compaction(f: Fields) -> r.CompactionNoted:
     return r.CompactionNoted(f.word("trigger", CompactionTrigger), outcome)
 
 
+def _compaction_stopped(x: r.CompactionStopped) -> Json:
+    members = {"trigger": x.trigger.value, "messages": x.messages}
+    return {**members, **v.without_defaults({"reason": x.reason})}
+
+
+def _read_compaction_stopped(f: Fields) -> r.CompactionStopped:
+    trigger = f.word("trigger", CompactionTrigger)
+    return r.CompactionStopped(trigger, f.count("messages"), f.text("reason", ""))
+
+
 def _commit(x: r.TurnCommitted) -> Json:
     texts = {
         "message": x.message,
@@ -308,6 +318,7 @@ _CODECS: dict[type, Codec] = {
     r.ToolCallFinished: ("tool_finished", _finished, _read_finished),
     r.HostedToolNoted: ("hosted_tool", _hosted, _read_hosted),
     r.CompactionNoted: ("compaction", _compaction, _read_compaction),
+    r.CompactionStopped: ("compaction_stopped", _compaction_stopped, _read_compaction_stopped),
     r.TurnCommitted: ("commit", _commit, _read_commit),
     **FACT_CODECS,
 }

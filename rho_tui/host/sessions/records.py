@@ -240,6 +240,15 @@ class CompactionNoted:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionStopped:
+    """A compaction of `messages` messages came to nothing: for `reason`, or it was cancelled."""
+
+    trigger: CompactionTrigger
+    messages: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnCommitted:
     """A turn ended and everything of it stands above this line.
 
@@ -290,6 +299,7 @@ Record: TypeAlias = (
     | SettingChanged
     | FolderChanged
     | CompactionNoted
+    | CompactionStopped
     | TurnCommitted
     | TornLine
 )
