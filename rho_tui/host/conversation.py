@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from rho_core import events as core
@@ -18,7 +17,6 @@ from rho_core.authority.approvals import ApprovalDecision
 from rho_core.errors import InvalidHostResponse, SessionBusy
 from rho_core.history.compaction import CompactionOutcome
 from rho_core.history.handoff import HandoffReport
-from rho_core.history.messages import SystemMessage
 from rho_core.ids import HostInputId, SessionId, SteeringId, ToolCallId
 from rho_core.inputs import UserInput
 from rho_core.providers.contract import ModelProvider
@@ -34,10 +32,11 @@ from rho_tui.host.conversation_options import ConversationOptions, SessionReadOn
 from rho_tui.host.edit_tool import ConversationEditTool
 from rho_tui.host.facts import ConversationEvent, Severity
 from rho_tui.host.manual_compaction import ManualCompaction
+from rho_tui.host.origin import ConversationOrigin
 from rho_tui.host.permissions import PermissionMode
 from rho_tui.host.prompt_news import PromptNews
 from rho_tui.host.recording import OpenedSession, SessionRecording, open_stored
-from rho_tui.host.replay import prompt_accepted, replay, setting_changed
+from rho_tui.host.replay import prompt_accepted, setting_changed
 from rho_tui.host.sequencer import Sequencer
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.writer import SessionWriter
@@ -66,16 +65,12 @@ class Conversation:
         self._session = session
         self._recording = recording
         self._policy = options.policy
-        #: where it works: the tools, the user's commands, everything that is shown of files
-        self.folder = Path(options.cwd)
+        self._origin = origin = ConversationOrigin(options, opened)
         self._edit_tool: ConversationEditTool | None = None
         if options.files is not None:
-            stored = opened.stored if opened is not None else None
-            self._edit_tool = ConversationEditTool(options.files, stored)
+            self._edit_tool = ConversationEditTool(options.files, origin.stored)
         self._news = PromptNews(options.take_notice, self._edit_tool)
         self._load = options.load
-        self._folder_is_missing = options.folder_is_missing
-        self._opened = opened
         self._turn: Turn | None = None
         self._starting = False
         self._stops_at_once = False
@@ -115,7 +110,9 @@ class Conversation:
         return conversation
 
     @classmethod
-    async def resume(cls, rho: Rho, path: Path, options: ConversationOptions) -> Conversation:
+    async def resume(
+        cls, rho: Rho, opened: OpenedSession | Path, options: ConversationOptions
+    ) -> Conversation:
         """Continue a stored session; `replay` has its past, `events` begins with what is new.
 
         If another process writes it or its folder is gone, the conversation is `read_only`. A
@@ -127,14 +124,15 @@ class Conversation:
             UnreadableSession: It holds no session, or one of a newer version.
             RuntimeShutdown: The runtime takes no more work.
         """
-        write = not options.folder_is_missing
-        opened = await asyncio.to_thread(open_stored, path, write=write)
+        if isinstance(opened, Path):
+            opened = await asyncio.to_thread(open_stored, opened)
+        if options.folder_is_missing:
+            opened = await asyncio.to_thread(opened.for_reading)
         stored = opened.stored
         try:
             session = await rho.session(SessionOptions.from_snapshot(stored.snapshot))
         except BaseException:
-            if opened.lease is not None:
-                opened.lease.release()
+            opened.let_go()
             raise
         session.record_turns()
         recording = SessionRecording.resumed(opened)
@@ -143,16 +141,13 @@ class Conversation:
         conversation = cls(session, recording, options, opened)
         if not conversation.read_only:
             conversation._show_edit_tool()
-            if stored.folder != options.cwd:
-                conversation._moved(options)
+            if conversation._origin.has_moved:
+                conversation._move()
         return conversation
 
     def replay(self) -> Iterator[ConversationEvent]:
         """The events that draw a resumed session's past, `SessionOpened` first."""
-        if self._opened is None:
-            return
-        for event in replay(self._opened.stored):
-            yield self._as_opened(event) if isinstance(event, facts.SessionOpened) else event
+        return self._origin.replay()
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -167,14 +162,20 @@ class Conversation:
         return self._session
 
     @property
+    def folder(self) -> Path:
+        """Where it works: the tools, the user's commands, everything that is shown of files."""
+        return self._origin.folder
+
+    @property
     def path(self) -> Path | None:
         """The session's file; None when nothing is kept. A new one is made by the first prompt."""
-        return self._opened.stored.path if self._opened is not None else self._recording.path
+        stored = self._origin.stored
+        return stored.path if stored is not None else self._recording.path
 
     @property
     def read_only(self) -> bool:
         """Whether prompts are refused: somebody else writes this session, or its folder is gone."""
-        return self._opened is not None and self._opened.lease is None and self._opened.lockable
+        return self._origin.read_only
 
     @property
     def is_running(self) -> bool:
@@ -208,7 +209,7 @@ class Conversation:
         Raises `SessionBusy`, `SessionReadOnly`, `RuntimeShutdown`, and `Interrupted` when the
         conversation is closed.
         """
-        self._ensure_writable()
+        self._origin.ensure_writable()
         self._ensure_idle()
         self._starting, self._stops_at_once = True, False
         try:
@@ -329,7 +330,7 @@ class Conversation:
         None when it was cancelled or has failed: history is as it was, and `CompactionStopped`
         tells why. Raises `SessionBusy`, `SessionReadOnly`.
         """
-        self._ensure_writable()
+        self._origin.ensure_writable()
         self._ensure_idle()
         return await self._compaction.run()
 
@@ -363,28 +364,6 @@ class Conversation:
     async def _write_and_close(self) -> None:
         await self._recording.flush()
         await self._recording.close()
-
-    # -- how it was opened ------------------------------------------------------------------
-
-    def _as_opened(self, event: facts.SessionOpened) -> facts.SessionOpened:
-        """The event with what only the opening knows."""
-        return replace(
-            event,
-            cwd=str(self.folder),
-            read_only=self.read_only,
-            holder_pid=self._opened.holder_pid if self._opened is not None else None,
-            folder_is_missing=self._folder_is_missing,
-        )
-
-    def _moved(self, options: ConversationOptions) -> None:
-        """Record that the session works elsewhere now; its prompt becomes that of the folder."""
-        first, *rest = self._session.history or (None,)
-        kept = rest if isinstance(first, SystemMessage) else self._session.history
-        if options.system_prompt:
-            self._session.replace_history((SystemMessage(options.system_prompt), *kept))
-        self._recording.moved_to = options.cwd
-        moved = facts.FolderChanged(options.cwd)
-        self._replaced(r.ReplaceReason.HOST, r.FolderChanged(options.cwd), moved)
 
     # -- inside the sequencer ---------------------------------------------------------------
 
@@ -431,14 +410,16 @@ class Conversation:
     def _proposal(self, call_id: ToolCallId | None) -> Proposal:
         return self._turn.recorder.proposal(call_id) if self._turn else (None, None)
 
-    def _ensure_writable(self) -> None:
-        if self.read_only:
-            first = facts.SessionOpened(self.id, "", self._recording.created)
-            raise SessionReadOnly(self._as_opened(first).problem)
-
     def _ensure_idle(self) -> None:
         if self.is_running:
             raise SessionBusy
+
+    def _move(self) -> None:
+        """Record that the session works elsewhere now; its prompt becomes that of the folder."""
+        cwd = str(self.folder)
+        self._session.replace_history(self._origin.moved(self._session.history))
+        self._recording.moved_to = cwd
+        self._replaced(r.ReplaceReason.HOST, r.FolderChanged(cwd), facts.FolderChanged(cwd))
 
     def _show_edit_tool(self) -> None:
         name = self._edit_tool.take_change() if self._edit_tool is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rho_core.history.messages import ModelIdentity, UserMessage, text_of
@@ -36,9 +36,19 @@ class OpenedSession:
     holder_pid: int | None = None
     lockable: bool = True
 
+    def for_reading(self) -> OpenedSession:
+        """The same without the lease, which is given back. Blocking."""
+        self.let_go()
+        return replace(self, lease=None, lockable=True)
 
-def open_stored(path: Path, *, write: bool = True) -> OpenedSession:
-    """Take the lease if it is free and we want to `write`, then load. Blocking.
+    def let_go(self) -> None:
+        """Give the lease back, if there is one. Blocking."""
+        if self.lease is not None:
+            self.lease.release()
+
+
+def open_stored(path: Path) -> OpenedSession:
+    """Take the lease if it is free, then load. Blocking.
 
     Raises:
         OSError: The file cannot be read.
@@ -46,7 +56,7 @@ def open_stored(path: Path, *, write: bool = True) -> OpenedSession:
     """
     lease, pid, lockable = None, None, True
     try:
-        lease = SessionLease.acquire(path) if write else None
+        lease = SessionLease.acquire(path)
     except SessionLocked as locked:
         pid = locked.pid
     except OSError:

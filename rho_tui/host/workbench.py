@@ -16,6 +16,7 @@ from rho_tui.host.catalogue import (
     resolve_provider,
 )
 from rho_tui.host.credentials import CredentialStore, credential_store
+from rho_tui.host.folders import folder_exists
 from rho_tui.host.launch import Launch
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rho_core.tools.shell.processes import ShellSupervisor
     from rho_tui.host.assembly import Assembly
     from rho_tui.host.conversation import Conversation
+    from rho_tui.host.recording import OpenedSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +127,20 @@ class Workbench:
         """
         if self.choice is None:
             raise RuntimeError("no provider is connected")
-        assembly = await asyncio.to_thread(self._assemble, self.choice, resume, folder)
-        from rho_tui.host.conversation import Conversation
-        from rho_tui.host.sessions.file import UnreadableSession
-
+        choice = self.choice
+        stored = None if resume is None else await asyncio.to_thread(_open_stored, resume)
         try:
-            if resume is None:
-                conversation = await Conversation.new(assembly.rho, assembly.options)
-            else:
-                conversation = await Conversation.resume(assembly.rho, resume, assembly.options)
-        except UnreadableSession as error:
-            raise CannotOpen(str(error)) from error
+            assembly = await asyncio.to_thread(self._assemble, choice, stored, folder)
+        except BaseException:
+            if stored is not None:
+                stored.let_go()
+            raise
+        from rho_tui.host.conversation import Conversation
+
+        if stored is None:
+            conversation = await Conversation.new(assembly.rho, assembly.options)
+        else:
+            conversation = await Conversation.resume(assembly.rho, stored, assembly.options)
         return OpenedConversation(conversation, assembly.warnings)
 
     async def warm_up(self, conversation: Conversation) -> None:
@@ -167,18 +172,16 @@ class Workbench:
             await provider.aclose()
 
     def _assemble(
-        self, choice: ProviderChoice, resume: Path | None, folder: Path | None
+        self, choice: ProviderChoice, session: OpenedSession | None, folder: Path | None
     ) -> Assembly:
         from rho_core.authority.workspace import WorkspaceError
         from rho_tui.host.assembly import assemble, assemble_for_reading
-        from rho_tui.host.sessions.index import summarise
 
-        if resume is not None and folder is None and (summary := summarise(resume)):
-            folder = Path(summary.cwd)
+        own = None if session is None else Path(session.stored.folder)
         provider = self._make_provider(choice)
         self._providers.append(provider)
-        if resume is not None and folder is not None and not folder.is_dir():
-            return assemble_for_reading(self.launch, provider, folder)
+        if own is not None and folder is None and not folder_exists(own):
+            return assemble_for_reading(self.launch, provider, own)
         try:
             return assemble(
                 self.launch,
@@ -186,10 +189,20 @@ class Workbench:
                 provider,
                 self.supervisor,
                 self.processes,
-                cwd=folder or self.launch.cwd,
+                cwd=folder or own or self.launch.cwd,
                 permission_mode=self.permission_mode,
                 interactive=self._interactive,
                 stored=self._stored,
             )
         except WorkspaceError as error:
             raise CannotOpen(error.message) from error
+
+
+def _open_stored(path: Path) -> OpenedSession:
+    from rho_tui.host.recording import open_stored
+    from rho_tui.host.sessions.file import UnreadableSession
+
+    try:
+        return open_stored(path)
+    except UnreadableSession as error:
+        raise CannotOpen(str(error)) from error

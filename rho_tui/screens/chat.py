@@ -19,6 +19,7 @@ from rho_core.ids import HostInputId
 from rho_core.version import __version__
 from rho_tui.host.catalogue import credential_env_vars
 from rho_tui.host.file_finder import FolderFiles
+from rho_tui.host.folders import folder_exists
 from rho_tui.host.git import current_branch
 from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
@@ -438,7 +439,7 @@ class ChatScreen(Screen[None]):
                 self.bench.launch.paths.state_dir / "output",
             )
         folder = self.control.folder
-        if not await asyncio.to_thread(folder.is_dir):
+        if not await asyncio.to_thread(folder_exists, folder):
             problem = f"the folder of this session is gone: {folder}; no command runs"
             self.say(problem, Severity.WARNING)
             return

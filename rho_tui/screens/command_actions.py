@@ -18,6 +18,7 @@ from rho_tui.host.catalogue import (
 from rho_tui.host.config import ConfigError
 from rho_tui.host.credentials import CredentialError
 from rho_tui.host.facts import Severity
+from rho_tui.host.folders import folder_exists
 from rho_tui.host.model_list import ModelListError, list_models
 from rho_tui.host.permissions import PermissionMode
 from rho_tui.host.sessions.index import (
@@ -65,12 +66,12 @@ async def move_session(screen: ChatHost) -> None:
     conversation, here = screen.control.conversation, screen.bench.launch.cwd
     if conversation is None:
         screen.say("there is no session to move", Severity.WARNING)
-    elif await asyncio.to_thread(conversation.folder.is_dir):
+    elif await asyncio.to_thread(folder_exists, conversation.folder):
         screen.say(
             f"this session works in {conversation.folder}, which is there; only a session whose "
             "folder is gone can be moved"
         )
-    elif not await asyncio.to_thread(here.is_dir):
+    elif not await asyncio.to_thread(folder_exists, here):
         screen.say(
             f"{here} is gone too: start Rho in the folder where the session is to go on, then "
             f"/resume {conversation.id[:8]} and /move",

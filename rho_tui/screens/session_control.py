@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rho_core.errors import InvalidHostResponse, RhoError
 from rho_core.ids import HostInputId
+from rho_tui.host.folders import folder_exists
 from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.pending import Waiting
@@ -81,7 +82,7 @@ class SessionControl:
         gone: Path | None = None
         if resume is None and folder is None:
             folder = self.folder
-            if not await asyncio.to_thread(folder.is_dir):
+            if not await asyncio.to_thread(folder_exists, folder):
                 folder, gone = None, folder
         if resume is not None and self.conversation and resume == self.conversation.path:
             await self.close()  # it has one writer: us

@@ -1,0 +1,13 @@
+"""Whether a folder is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def folder_exists(folder: Path) -> bool:
+    """Whether `folder` is a folder; one that we may not look at counts as gone. Blocking."""
+    try:
+        return folder.is_dir()
+    except OSError:
+        return False
