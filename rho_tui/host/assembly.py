@@ -36,6 +36,7 @@ from rho_tui.host.launch import Launch
 from rho_tui.host.permissions import ModePolicy, PermissionMode
 from rho_tui.host.prompt import PromptParts, build_prompt
 from rho_tui.host.sensitive import SensitivePaths
+from rho_tui.host.user_shell import ShellSettings
 
 MAX_PARALLEL_TOOLS = 4
 COMPACT_AT = 0.85
@@ -118,6 +119,7 @@ def assemble(
         take_notice=process_tool.take_notice,
         files=files,
         system_prompt=prompt.text,
+        shell=shell_settings(launch, supervisor) if interactive else None,
         # argument models and their schemas: they take a while, and nobody may ever send
         load=lambda: [tool.spec() for tool in tools],
     )
@@ -133,6 +135,16 @@ def assemble_for_reading(launch: Launch, provider: ModelProvider, cwd: Path) -> 
         folder_is_missing=True,
     )
     return Assembly(Rho(provider), options, ())
+
+
+def shell_settings(launch: Launch, supervisor: ShellSupervisor) -> ShellSettings:
+    """What the user's own commands run with: the environment and the budget of the model's."""
+    return ShellSettings(
+        supervisor,
+        ProcessEnvironment.inherit_except(credential_env_vars(launch.config)),
+        launch.config.output.max_output_bytes,
+        launch.paths.state_dir / "output",
+    )
 
 
 def compaction_for(

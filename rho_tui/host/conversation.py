@@ -25,22 +25,26 @@ from rho_core.reasoning import ReasoningLevel
 from rho_core.running.commands import RetractionOutcome
 from rho_core.runtime import Rho
 from rho_core.session import Session, SessionOptions
+from rho_core.tooling.execution import interrupted
 from rho_core.tools.file_tools import EditFormat
 from rho_tui.host import facts
 from rho_tui.host.approval_desk import ApprovalDesk, Proposal
+from rho_tui.host.command_news import CommandNews
 from rho_tui.host.conversation_options import ConversationOptions, SessionReadOnly
 from rho_tui.host.edit_tool import ConversationEditTool
+from rho_tui.host.event_log import EventLog
 from rho_tui.host.facts import ConversationEvent, Severity
 from rho_tui.host.manual_compaction import ManualCompaction
 from rho_tui.host.origin import ConversationOrigin
 from rho_tui.host.permissions import PermissionMode
 from rho_tui.host.prompt_news import PromptNews
 from rho_tui.host.recording import OpenedSession, SessionRecording, open_stored
-from rho_tui.host.replay import prompt_accepted, setting_changed
+from rho_tui.host.replay import prompt_accepted
 from rho_tui.host.sequencer import Sequencer
 from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.writer import SessionWriter
 from rho_tui.host.turn import Turn
+from rho_tui.host.user_shell import UserShell
 
 __all__ = ["CLOSE_SECONDS", "Conversation", "ConversationOptions", "SessionReadOnly"]
 
@@ -69,18 +73,20 @@ class Conversation:
         self._edit_tool: ConversationEditTool | None = None
         if options.files is not None:
             self._edit_tool = ConversationEditTool(options.files, origin.stored)
-        self._news = PromptNews(options.take_notice, self._edit_tool)
+        self._commands = CommandNews(origin.records)
+        self._news = PromptNews(options.take_notice, self._edit_tool, self._commands)
         self._load = options.load
         self._turn: Turn | None = None
         self._starting = False
         self._stops_at_once = False
         self._closed = False
         self._sequencer = Sequencer(self._run_event, self._run_ended, self.cancel)
-        self._compaction = ManualCompaction(
-            session,
-            lambda record, event: self._post(record, [event], durable=record is not None),
-            self._replaced,
-        )
+        self._log = log = EventLog(recording, self._sequencer, self._commands.note)
+        self._compaction = ManualCompaction(session, log.tell, log.replaced)
+        #: runs the user's own commands; None: there are none here
+        self.shell: UserShell | None = None
+        if options.shell is not None:
+            self.shell = UserShell(options.shell, origin.folder, log.tell)
         self._desk: ApprovalDesk | None = None
         if options.approvals is not None:
             self._desk = ApprovalDesk(
@@ -104,7 +110,7 @@ class Conversation:
         recording = SessionRecording.new(options, id, session.snapshot().provider)
         conversation = cls(session, recording, options)
         first = facts.SessionOpened(id, options.cwd, recording.created)
-        conversation._post(events=[first])
+        conversation._log.post(events=[first])
         if options.folder is not None:
             conversation._sequencer.post(SessionWriter.warm_up)
         return conversation
@@ -141,6 +147,8 @@ class Conversation:
         conversation = cls(session, recording, options, opened)
         if not conversation.read_only:
             conversation._show_edit_tool()
+            for id in conversation._commands.unfinished:
+                conversation._log.stage(r.UserCommandEnded(id, interrupted()))
             if conversation._origin.has_moved:
                 conversation._move()
         return conversation
@@ -264,7 +272,7 @@ class Conversation:
 
         async def deliver() -> None:
             recorded = turn.recorder.question_closed(record)
-            await self._show(recorded.events, durable=recorded.durable)
+            await self._log.show(recorded.events, durable=recorded.durable)
             with contextlib.suppress(InvalidHostResponse):  # its call ended in the meantime
                 turn.run.request_respond(request_id, response)
 
@@ -290,7 +298,7 @@ class Conversation:
         """
         self._ensure_idle()
         report = self._session.replace_provider(provider)
-        self._setting(r.Setting.MODEL, str(provider.identity))
+        self._log.setting(r.Setting.MODEL, str(provider.identity))
         if edit_format is not None and self._edit_tool is not None:
             self._edit_tool.switch(self._session, edit_format)
             self._show_edit_tool()
@@ -300,29 +308,30 @@ class Conversation:
         """Change how hard the model thinks from the next turn on. Raises `SessionBusy`."""
         self._ensure_idle()
         self._session.set_reasoning_level(level)
-        self._setting(r.Setting.REASONING, level.value)
+        self._log.setting(r.Setting.REASONING, level.value)
 
     def set_permission_mode(self, mode: PermissionMode) -> None:
         """Judge every later request under `mode`; remembered approvals are forgotten (APP3.7)."""
         if self._policy is not None:
             self._policy.mode = mode
         self._session.approvals.forget()
-        self._setting(r.Setting.PERMISSION_MODE, mode.value)
+        self._log.setting(r.Setting.PERMISSION_MODE, mode.value)
 
     def set_title(self, title: str) -> None:
         """Name the session."""
         self._recording.title = title
-        self._post(r.TitleSet(title), [facts.TitleChanged(title)], durable=True)
+        self._log.post(r.TitleSet(title), [facts.TitleChanged(title)], durable=True)
 
     def notice(self, text: str, severity: Severity = Severity.INFO) -> None:
         """Show a remark of the application and keep it with the session."""
-        self._post(r.NoticeShown(text, severity), [facts.Notice(text, severity)])
+        self._log.post(r.NoticeShown(text, severity), [facts.Notice(text, severity)])
 
     def reset(self) -> None:
         """Start the model's history afresh, in the same session. Raises `SessionBusy`."""
         self._ensure_idle()
         self._session.reset()
-        self._replaced(r.ReplaceReason.RESET, None, facts.HistoryReset())
+        event = facts.HistoryReset()
+        self._log.replaced(self._session.history, r.ReplaceReason.RESET, None, event)
 
     async def compact(self) -> CompactionOutcome | None:
         """Compact the history now; `cancel` stops it.
@@ -347,6 +356,9 @@ class Conversation:
         self._closed = True
         turn = self._turn
         self.cancel()
+        if self.shell is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.shell.aclose(), CLOSE_SECONDS * 0.3)
         if self._desk is not None:
             self._desk.close()
         if not await self._sequencer.close(CLOSE_SECONDS * 0.7) and turn is not None:
@@ -382,7 +394,7 @@ class Conversation:
             trouble, _ = await asyncio.gather(self._recording.flush(), self.warm_up())
             self._turn = Turn(self._session, self._session.start(prompt), self._recording)
         except BaseException:
-            news.restore()
+            self._news.restore(news)
             raise
         self._news.told()
         self._sequencer.watch(self._turn.run)
@@ -391,7 +403,7 @@ class Conversation:
     async def _run_event(self, event: core.RunEvent) -> None:
         assert self._turn is not None
         recorded = await self._turn.handle(event)
-        await self._show(recorded.events, durable=recorded.durable)
+        await self._log.show(recorded.events, durable=recorded.durable)
 
     async def _run_ended(self) -> None:
         turn = self._turn
@@ -405,7 +417,7 @@ class Conversation:
     async def _show_approval(self, event: ConversationEvent, record: r.Record | None) -> None:
         if record is not None:
             self._recording.stage(record)
-        await self._show([event], durable=record is not None)
+        await self._log.show([event], durable=record is not None)
 
     def _proposal(self, call_id: ToolCallId | None) -> Proposal:
         return self._turn.recorder.proposal(call_id) if self._turn else (None, None)
@@ -419,49 +431,10 @@ class Conversation:
         cwd = str(self.folder)
         self._session.replace_history(self._origin.moved(self._session.history))
         self._recording.moved_to = cwd
-        self._replaced(r.ReplaceReason.HOST, r.FolderChanged(cwd), facts.FolderChanged(cwd))
+        record, event = r.FolderChanged(cwd), facts.FolderChanged(cwd)
+        self._log.replaced(self._session.history, r.ReplaceReason.HOST, record, event)
 
     def _show_edit_tool(self) -> None:
         name = self._edit_tool.take_change() if self._edit_tool is not None else None
         if name is not None:
-            self._setting(r.Setting.EDIT_TOOL, name)
-
-    def _setting(self, setting: r.Setting, value: str) -> None:
-        self._post(r.SettingChanged(setting, value), [setting_changed(setting, value)])
-
-    def _replaced(
-        self, reason: r.ReplaceReason, record: r.Record | None, event: ConversationEvent
-    ) -> None:
-        """The session's history was replaced as a whole."""
-        history = self._session.history
-
-        async def tell() -> None:
-            self._recording.journal.sync(history, reason=reason)
-            if record is not None:
-                self._recording.stage(record)
-            await self._show([event], durable=True)
-
-        self._sequencer.post(tell)
-
-    def _post(
-        self,
-        record: r.Record | None = None,
-        events: list[ConversationEvent] | None = None,
-        *,
-        durable: bool = False,
-    ) -> None:
-        """Record and show in turn. What is not `durable` travels with the next flush."""
-
-        async def tell() -> None:
-            if record is not None:
-                self._recording.stage(record)
-            await self._show(events or [], durable=durable)
-
-        self._sequencer.post(tell)
-
-    async def _show(self, events: list[ConversationEvent], *, durable: bool) -> None:
-        if durable:
-            notice = await self._recording.flush()
-            if notice is not None:
-                await self._sequencer.show([notice])
-        await self._sequencer.show(events)
+            self._log.setting(r.Setting.EDIT_TOOL, name)

@@ -14,6 +14,7 @@ from rho_tui.host.permissions import ModePolicy
 if TYPE_CHECKING:
     from rho_core.tools.file_tools import FileTools
     from rho_core.tools.process.notice import ProcessNotice
+    from rho_tui.host.user_shell import ShellSettings
 
 
 class SessionReadOnly(PersistenceError):
@@ -35,6 +36,7 @@ class ConversationOptions:
         system_prompt: The prompt that the runtime was built with, for a session that comes from
             another folder.
         folder_is_missing: `cwd` is gone: the session is only to be read.
+        shell: What the user's own commands run with, if they may run some.
         load: Loads what turns need and an open conversation does not. Called in a thread.
     """
 
@@ -47,4 +49,5 @@ class ConversationOptions:
     files: FileTools | None = None
     system_prompt: str = ""
     folder_is_missing: bool = False
+    shell: ShellSettings | None = None
     load: Callable[[], object] | None = None

@@ -19,7 +19,9 @@ of live output, where the call failed), `ToolFinished`, `WebSearch`, `HostedTool
 `CompactionStarted`, `CompactionCompleted`, `SteeringApplied`, the facts below except
 `ApprovalAsked` and `ApprovalWithdrawn`, and `TurnEnded`. Every tool call of a replay is finished
 before its `TurnEnded`; one that never finished has a `ToolFailed` of kind `cancelled` with the text
-`INTERRUPTED_RESULT`.
+`INTERRUPTED_RESULT`. So does every command of the user that never ended, at the end of the replay.
+What was shown live before it was recorded (text, previews of calls, a compaction that begins) comes
+in a replay where its record is: a `UserCommandStarted` beside it may then stand before it.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from rho_core.events import CompactionTrigger, RunEvent
 from rho_core.history.messages import ToolCall
 from rho_core.ids import HostInputId, SessionId, SteeringId, ToolCallId
 from rho_core.questions import HostInputRequest
-from rho_core.tooling.values import ToolMetadata
+from rho_core.tooling.values import ToolCompletion, ToolMetadata
 from rho_core.usage import ModelUsage
 from rho_tui.host.kinds import Severity as Severity
 from rho_tui.host.kinds import TurnEndKind as TurnEndKind
@@ -121,6 +123,31 @@ class Notice:
 
     text: str
     severity: Severity = Severity.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class UserCommandStarted:
+    """The user ran a command of their own with `!`."""
+
+    id: str
+    command: str
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UserCommandPrinted:
+    """Output of a running command of the user (in a replay: at most once, the kept tail)."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserCommandEnded:
+    """A command of the user ended, as a call of `bash` would."""
+
+    id: str
+    completion: ToolCompletion
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +323,9 @@ HostFact: TypeAlias = (
     | ReasoningClosed
     | AssistantSettled
     | Notice
+    | UserCommandStarted
+    | UserCommandPrinted
+    | UserCommandEnded
     | ApprovalAsked
     | ApprovalAnswered
     | ApprovalWithdrawn

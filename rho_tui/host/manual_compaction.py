@@ -9,6 +9,7 @@ from rho_core import events as core
 from rho_core.cancellation import CancellationToken
 from rho_core.errors import Cancelled, RhoError
 from rho_core.history.compaction import CompactionOutcome
+from rho_core.history.messages import History
 from rho_core.session import Session
 from rho_tui.host import facts
 from rho_tui.host.facts import ConversationEvent
@@ -30,7 +31,7 @@ class ManualCompaction:
         self,
         session: Session,
         tell: Callable[[r.Record | None, ConversationEvent], None],
-        replaced: Callable[[r.ReplaceReason, r.Record, ConversationEvent], None],
+        replaced: Callable[[History, r.ReplaceReason, r.Record, ConversationEvent], None],
     ) -> None:
         self._session = session
         self._tell = tell
@@ -64,7 +65,7 @@ class ManualCompaction:
             self._token = None
         noted = r.CompactionNoted(_MANUAL, outcome)
         done = core.CompactionCompleted(_MANUAL, outcome)
-        self._replaced(r.ReplaceReason.COMPACTION, noted, done)
+        self._replaced(self._session.history, r.ReplaceReason.COMPACTION, noted, done)
         return outcome
 
     def _stopped(self, size: int, reason: str) -> None:

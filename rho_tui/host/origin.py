@@ -12,6 +12,7 @@ from rho_tui.host.conversation_options import ConversationOptions, SessionReadOn
 from rho_tui.host.facts import ConversationEvent
 from rho_tui.host.recording import OpenedSession
 from rho_tui.host.replay import replay
+from rho_tui.host.sessions import records as r
 from rho_tui.host.sessions.recovery import StoredSession
 
 
@@ -33,6 +34,11 @@ class ConversationOrigin:
     def stored(self) -> StoredSession | None:
         """The session it goes on with."""
         return self._opened.stored if self._opened is not None else None
+
+    @property
+    def records(self) -> Iterator[r.Record]:
+        """Everything that is recorded of it."""
+        return (line.record for line in self.stored.lines) if self.stored else iter(())
 
     @property
     def read_only(self) -> bool:

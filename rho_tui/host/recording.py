@@ -13,6 +13,7 @@ from rho_core.ids import SessionId
 from rho_core.usage import ModelUsage
 from rho_tui.host.conversation_options import ConversationOptions
 from rho_tui.host.facts import Notice, TurnEndKind
+from rho_tui.host.prompt_news import without_news
 from rho_tui.host.sessions.file import SessionFile, file_name
 from rho_tui.host.sessions.journal import HistoryJournal
 from rho_tui.host.sessions.lease import SessionLease, SessionLocked
@@ -130,7 +131,8 @@ class SessionRecording:
         """The first prompt is there: the header comes first, then what was staged before."""
         if self._begin is None:
             return
-        header = self._begin(" ".join(text_of(prompt.content).split())[:MAX_PROMPT_EXCERPT])
+        written = text_of(without_news(prompt.content))
+        header = self._begin(" ".join(written.split())[:MAX_PROMPT_EXCERPT])
         self._begin = None
         self._writer.stage(header)
         for record in self._early:

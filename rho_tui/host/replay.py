@@ -54,6 +54,7 @@ def replay(stored: StoredSession) -> Iterator[ConversationEvent]:
     for line in stored.lines:
         yield from replaying.events(line.record)
     yield from replaying.end_interrupted()
+    yield from replaying.end_commands()
     for warning in stored.warnings:
         yield facts.Notice(warning, facts.Severity.WARNING)
 
@@ -78,6 +79,7 @@ class _Replay:
         self._step = 0
         self._answer = ""
         self._unfinished: dict[str, None] = {}
+        self._commands: dict[str, None] = {}
         # the provider used these while it wrote the answer whose message follows
         self._hosted: list[ConversationEvent] = []
 
@@ -109,6 +111,14 @@ class _Replay:
                 yield facts.HistoryReset()
             case r.TurnCommitted():
                 yield from self._committed(record)
+            case r.UserCommandStarted(id=id, command=command, timeout_seconds=seconds):
+                self._commands[id] = None
+                yield facts.UserCommandStarted(id, command, seconds)
+            case r.UserCommandEnded(id=id, completion=completion, output_tail=tail):
+                self._commands.pop(id, None)
+                if tail:
+                    yield facts.UserCommandPrinted(id, tail)
+                yield facts.UserCommandEnded(id, completion)
             case _:
                 yield from _fact(record)
 
@@ -118,6 +128,12 @@ class _Replay:
             yield from self._close_calls()
             self._open = False
             yield facts.TurnEnded(facts.TurnEndKind.INTERRUPTED)
+
+    def end_commands(self) -> Iterator[ConversationEvent]:
+        """Close the commands of the user of which no end is known."""
+        for id in self._commands:
+            yield facts.UserCommandEnded(id, interrupted())
+        self._commands.clear()
 
     def _message(self, record: r.MessageAppended) -> Iterator[ConversationEvent]:
         match record.message:

@@ -17,9 +17,8 @@ from textual.screen import Screen
 from rho_core.errors import InvalidHostResponse
 from rho_core.ids import HostInputId
 from rho_core.version import __version__
-from rho_tui.host.catalogue import credential_env_vars
 from rho_tui.host.file_finder import FolderFiles
-from rho_tui.host.folders import folder_exists
+from rho_tui.host.folders import FolderGone
 from rho_tui.host.git import current_branch
 from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
@@ -44,7 +43,6 @@ from rho_tui.widgets.typing_guard import TypingGuard
 
 if TYPE_CHECKING:
     from rho_tui.host.facts import ConversationEvent
-    from rho_tui.screens.inline_shell import InlineShell
     from rho_tui.widgets.approval_prompt import ApprovalPrompt
     from rho_tui.widgets.questionnaire_form import QuestionnaireForm
 
@@ -114,7 +112,6 @@ class ChatScreen(Screen[None]):
         self._interrupted_at: float | None = None
         self._leaving = False
         self._remarks = 0
-        self._shell: InlineShell | None = None
         self._clock = clock
         self._branch_read_at = 0.0
         config, paths = bench.launch.config, bench.launch.paths
@@ -215,6 +212,8 @@ class ChatScreen(Screen[None]):
             self.say(f"there is no command /{message.name}; /help lists them", Severity.WARNING)
         elif self.control.is_running and not command.while_running:
             self.say(f"/{command.entry.name} has to wait until the turn is over (esc stops it)")
+        elif self.control.command_is_running and command.leaves_session:
+            self.say(f"/{command.entry.name} has to wait until your command is over (esc stops it)")
         else:
             self.run_worker(command.run(self, message.args), group="commands", exclusive=True)
 
@@ -222,7 +221,7 @@ class ChatScreen(Screen[None]):
     def _shell_entered(self, message: Composer.ShellEntered) -> None:
         if self.bench.permission_mode == "plan":
             self.say("plan mode is on: no commands run", Severity.WARNING)
-        elif self._shell is not None and self._shell.is_running:
+        elif self.control.command_is_running:
             self.say("a command is still running (esc stops it)", Severity.WARNING)
         else:
             self.run_worker(
@@ -335,8 +334,8 @@ class ChatScreen(Screen[None]):
         if self.control.is_compacting:
             self.control.cancel()
             return True
-        if self._shell is not None and self._shell.is_running:
-            self._shell.cancel()
+        if self.control.command_is_running:
+            self.control.cancel_command()
             return True
         if self.control.is_running:
             self.control.cancel()
@@ -427,25 +426,10 @@ class ChatScreen(Screen[None]):
         self._status.facts = replace(self._status.facts, branch=branch)
 
     async def _run_shell(self, command: str, *, included: bool) -> None:
-        from rho_core.authority.capabilities import ProcessEnvironment
-        from rho_tui.screens.inline_shell import InlineShell
-
-        config = self.bench.launch.config
-        if self._shell is None:
-            self._shell = InlineShell(
-                self.bench.supervisor,
-                ProcessEnvironment.inherit_except(credential_env_vars(config)),
-                config.output.max_output_bytes,
-                self.bench.launch.paths.state_dir / "output",
-            )
-        folder = self.control.folder
-        if not await asyncio.to_thread(folder_exists, folder):
-            problem = f"the folder of this session is gone: {folder}; no command runs"
-            self.say(problem, Severity.WARNING)
-            return
-        text = await self._shell.run(command, folder, self._transcript)
-        if included:
-            self.control.attach(text)
+        try:
+            await self.control.run_command(command, included=included)
+        except FolderGone as error:
+            self.say(str(error), Severity.WARNING)
         self._read_branch()
 
     async def _offer_link(self, url: str) -> None:

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChatCommand:
-    """A command; `run` gets the screen and the arguments."""
+    """A command; `run` gets the screen and the arguments.
+
+    `while_running`: it may come while a turn runs. `leaves_session`: another session follows.
+    """
 
     entry: SlashCommand
     run: Callable[[ChatHost, str], Awaitable[None]]
     while_running: bool = False
+    leaves_session: bool = False
 
 
 async def _help(screen: ChatHost, _args: str) -> None:
@@ -77,13 +81,25 @@ async def _compact(screen: ChatHost, _args: str) -> None:
 _ALL = (
     ChatCommand(SlashCommand("help", "keys and commands", aliases=("?",)), _help, True),
     ChatCommand(SlashCommand("exit", "leave Rho", aliases=("quit",)), _exit, True),
-    ChatCommand(SlashCommand("new", "start a new session", aliases=("clear",)), _new),
-    ChatCommand(SlashCommand("resume", "go on with an earlier session", "[id]"), _resume),
-    ChatCommand(SlashCommand("move", "go on here, when the session's folder is gone"), _move),
+    ChatCommand(
+        SlashCommand("new", "start a new session", aliases=("clear",)),
+        _new,
+        leaves_session=True,
+    ),
+    ChatCommand(
+        SlashCommand("resume", "go on with an earlier session", "[id]"),
+        _resume,
+        leaves_session=True,
+    ),
+    ChatCommand(
+        SlashCommand("move", "go on here, when the session's folder is gone"),
+        _move,
+        leaves_session=True,
+    ),
     ChatCommand(SlashCommand("model", "use another model", "[model]"), _model),
     ChatCommand(SlashCommand("mode", "change the permission mode", "[mode]"), _mode),
     ChatCommand(SlashCommand("reasoning", "how hard the model thinks", "[level]"), _reasoning),
-    ChatCommand(SlashCommand("login", "set up a provider"), _login),
+    ChatCommand(SlashCommand("login", "set up a provider"), _login, leaves_session=True),
     ChatCommand(SlashCommand("compact", "summarise the history to make room"), _compact),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rho_core.errors import InvalidHostResponse, RhoError
 from rho_core.ids import HostInputId
-from rho_tui.host.folders import folder_exists
+from rho_tui.host.folders import FolderGone, folder_exists
 from rho_tui.host.kinds import Severity
 from rho_tui.host.workbench import Workbench
 from rho_tui.screens.pending import Waiting
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rho_core.questions import HostInputResponse
     from rho_tui.host.conversation import Conversation
     from rho_tui.host.facts import ConversationEvent
+    from rho_tui.host.user_shell import UserShell
 
 _REPLAY_SLICE = 200
 _YIELD_EVERY = 64
@@ -51,7 +52,7 @@ class SessionControl:
         self._restore = restore
         self._on_event = on_event
         self._spawn = spawn
-        self._attached: list[str] = []
+        self._shell: UserShell | None = None
         #: id of the last session that holds a prompt, for going on with it
         self.last_session: str | None = None
 
@@ -92,7 +93,6 @@ class SessionControl:
 
         await self.close()
         self.conversation = conversation = opened.conversation
-        self._attached.clear()
         self._presenter.begin()
         for count, event in enumerate(conversation.replay()):
             self._presenter.replayed(event)
@@ -163,9 +163,29 @@ class SessionControl:
         except RhoError as error:  # it did not begin
             conversation.notice(f"the history was not compacted: {error}", Severity.ERROR)
 
-    def attach(self, text: str) -> None:
-        """Let the next prompt carry `text` in front of it, such as the output of a command."""
-        self._attached.append(text)
+    async def run_command(self, command: str, *, included: bool) -> None:
+        """Run a command of the user; if `included`, the next prompt tells the model of it.
+
+        Raises `FolderGone`.
+        """
+        if self.conversation is not None:
+            shell = self.conversation.shell
+            if shell is None:
+                raise FolderGone(f"the folder of this session is gone: {self.folder}")
+        else:
+            shell = self._lone_shell()
+        self._shell = shell
+        await shell.run(command, included=included)
+
+    @property
+    def command_is_running(self) -> bool:
+        """Whether a command of the user runs."""
+        return self._shell is not None and self._shell.is_running
+
+    def cancel_command(self) -> None:
+        """Stop the command of the user."""
+        if self._shell is not None:
+            self._shell.cancel()
 
     def take_newest_pending(self) -> None:
         """Put the newest waiting input back into the composer, if it can be taken back."""
@@ -204,22 +224,24 @@ class SessionControl:
     # -- inside -------------------------------------------------------------------------------
 
     async def _send(self, text: str) -> None:
-        from rho_core.history.messages import Text
-        from rho_core.inputs import UserInput
-
         conversation = self.conversation
         if conversation is None:
             self._restore([text])
             return
-        attached, self._attached = self._attached, []
-        prompt = UserInput(tuple(Text(part) for part in (*attached, text)))
         try:
-            await conversation.send(prompt)
+            await conversation.send(text)
             self.last_session = conversation.id
         except RhoError as error:
-            self._attached = attached + self._attached
             self._restore([text])
             conversation.notice(str(error), Severity.ERROR)
+
+    def _lone_shell(self) -> UserShell:
+        """Without a conversation a command is only shown."""
+        from rho_tui.host.assembly import shell_settings
+        from rho_tui.host.user_shell import UserShell
+
+        settings = shell_settings(self.bench.launch, self.bench.supervisor)
+        return UserShell(settings, self.folder, lambda _record, event: self._presenter.fold(event))
 
     async def _steer(self, item: Waiting) -> None:
         assert self.conversation is not None

@@ -66,14 +66,14 @@ class CallCards:
             arguments = _partial_object(preview.text)
             self._sink.set_block(preview.block_id, tool_card(CallFacts(preview.name, arguments)))
 
-    def proposed(self, call: ToolCall) -> None:
-        """The whole call is known."""
+    def proposed(self, call: ToolCall, *, before: str | None = None) -> None:
+        """The whole call is known. A new card goes to the end, or in front of block `before`."""
         index = self._preview_ids.pop(call.id, None)
         preview = self._previews.pop(index, None) if index is not None else None
         facts = CallFacts(call.name, call.arguments)
         if preview is None:
             block_id = self._next_id("call")
-            self._sink.append(block_id, tool_card(facts))
+            self._sink.append(block_id, tool_card(facts), before=before)
         else:
             block_id = preview.block_id
             self._sink.set_block(block_id, tool_card(facts))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from rho_core import events as run
+from rho_core.history.messages import ToolCall
+from rho_core.tooling.values import ToolProgress
 from rho_tui.host import facts
 from rho_tui.transcript.blocks import (
     CardHeader,
@@ -33,10 +35,15 @@ class TranscriptReducer:
         self._ids: Counter[str] = Counter()
         self._text = StepText(sink, self._next_id, show_reasoning=show_reasoning)
         self._calls = CallCards(sink, self._next_id)
+        self._commands = CallCards(sink, self._next_id)
         self._compaction: str | None = None
+        self._newest = ""
+        #: the first block of what is drawn before it is recorded: a stored session has it later
+        self._live: str | None = None
 
     def fold(self, event: facts.ConversationEvent) -> None:
         """Draw what one event means. Events without a picture are passed over."""
+        before = self._newest
         match event:
             case run.AssistantTextDelta(text=text):
                 self._text.answer(text)
@@ -50,12 +57,22 @@ class TranscriptReducer:
             case run.ToolUpdated(call_id=call_id, progress=progress):
                 self._calls.updated(call_id, progress)
             case run.StepStarted():
+                self._live = None
                 self._text.begin()
+                return
             case run.ProviderStreamReset():
+                self._live = None
                 self._text.discard()
                 self._calls.discard_previews()
+                return
             case _:
+                if isinstance(event, _SETTLING):
+                    self._live = None
                 self._fold_settled(event)
+                if not isinstance(event, _LIVE):
+                    return
+        if self._live is None and self._newest != before:
+            self._live = self._newest
 
     def _fold_settled(self, event: facts.ConversationEvent) -> None:
         match event:
@@ -107,6 +124,14 @@ class TranscriptReducer:
                 self._calls.replied(call_id, replies, timeout_reason=None)
             case facts.QuestionTimedOut(call_id=call_id, replies=replies, reason=reason):
                 self._calls.replied(call_id, replies, timeout_reason=reason)
+            case facts.UserCommandStarted(id=id, command=command, timeout_seconds=seconds):
+                arguments = {"command": command, "timeout_seconds": int(seconds)}
+                # in front of the live stream (APP1.15), which is where a stored session has it
+                self._commands.proposed(ToolCall.of(id, "bash", arguments), before=self._live)
+            case facts.UserCommandPrinted(id=id, text=text):
+                self._commands.updated(id, ToolProgress(output_delta=text))
+            case facts.UserCommandEnded(id=id, completion=completion):
+                self._commands.finished(id, completion)
             case facts.Notice(text=text, severity=severity):
                 self._remark(text, severity)
             case facts.ModelChanged(name=name):
@@ -175,4 +200,18 @@ class TranscriptReducer:
 
     def _next_id(self, kind: str) -> str:
         self._ids[kind] += 1
-        return f"{kind}-{self._ids[kind]}"
+        self._newest = f"{kind}-{self._ids[kind]}"
+        return self._newest
+
+
+#: their blocks are drawn before anything of them is recorded
+_LIVE = (run.CompactionStarted, run.WebSearch, run.HostedToolUsed)
+#: after one of them, everything that is drawn is recorded
+_SETTLING = (
+    run.ToolProposed,
+    run.CompactionCompleted,
+    facts.AssistantSettled,
+    facts.CompactionStopped,
+    facts.PromptAccepted,
+    facts.TurnEnded,
+)

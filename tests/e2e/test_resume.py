@@ -115,6 +115,33 @@ def test_killed_while_a_tool_runs_nothing_committed_is_lost(bench: Bench, wire: 
     assert "tool call interrupted before completion" in shell
 
 
+@pytest.mark.clause("APP5.54", "case:G1")
+def test_what_the_user_ran_is_there_after_a_kill_and_goes_with_the_next_prompt(
+    bench: Bench,
+) -> None:
+    model = bench.model([Turn(text="Hello."), Turn(text="I have seen it.")])
+    terminal = bench.rho(size=WIDE)
+    ask(terminal, "who are you?")
+    terminal.wait_for("Hello.")
+    terminal.wait_gone("to interrupt")
+    ask(terminal, "!printf 'from %s\\n' me; exit 4")
+    terminal.wait_for("exit 4 ·")
+    before = transcript(terminal)
+    assert any("from me" in line for line in before)
+    terminal.kill(signal.SIGKILL)
+    assert terminal.wait_exit() == -signal.SIGKILL
+
+    again = bench.rho("--resume", size=WIDE)
+    again.wait_for(lambda _text: transcript(again) == before)
+    ask(again, "what did I run?")
+    again.wait_for("I have seen it.")
+    prompt = model.request(1).prompts[-1]
+    assert "$ printf 'from %s\\n' me; exit 4" in prompt
+    assert "stdout:\nfrom me\n" in prompt
+    assert prompt.endswith("what did I run?")
+    assert "The user ran" not in again.text
+
+
 @pytest.mark.clause("case:G4")
 def test_a_session_that_somebody_writes_is_read_only(bench: Bench) -> None:
     model = bench.model(Turn(text="Here I am."))

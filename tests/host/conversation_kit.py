@@ -21,6 +21,7 @@ from rho_tui.host.facts import ConversationEvent
 from rho_tui.host.permissions import ModePolicy, PermissionMode
 from rho_tui.host.replay import replay
 from rho_tui.host.sessions.recovery import load
+from rho_tui.host.user_shell import ShellSettings
 from rho_tui.transcript.reducer import TranscriptReducer
 from rho_tui.transcript.sink import BlockList
 
@@ -71,6 +72,7 @@ class Stage:
     gated: bool = False
     cwd: str = "/x"
     system_prompt: str = ""
+    shell: ShellSettings | None = None
 
     def __post_init__(self) -> None:
         self.provider = GatedProvider(self.turns) if self.gated else ScriptedProvider(self.turns)
@@ -95,6 +97,7 @@ class Stage:
             approvals=self.approvals,
             policy=self.policy,
             system_prompt=self.system_prompt,
+            shell=self.shell,
         )
 
     async def new(self) -> Conversation:
@@ -207,6 +210,12 @@ def picture(events: Iterable[ConversationEvent]) -> list[Any]:
                 written = {}
             case run.ToolUpdated(call_id=call_id, progress=progress):
                 output[call_id] = output.get(call_id, "") + (progress.output_delta or "")
+            case facts.UserCommandPrinted(id=id, text=text):
+                output[id] = output.get(id, "") + text
+            case facts.UserCommandEnded(id=id, completion=completion):
+                shown = output.pop(id, "")
+                cut_off = "duration_seconds" not in str(completion)
+                drawn.append((event, shown if cut_off else ""))
             case run.ToolFinished(call_id=call_id, completion=completion):
                 shown = output.pop(call_id, "")
                 drawn.append((event, "" if isinstance(completion, ToolSucceeded) else shown))

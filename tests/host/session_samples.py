@@ -134,6 +134,9 @@ RECORDS: tuple[r.Record, ...] = (
         "approval-1", CALL, "bash", "ls -l", ApprovalVerdict.DENIED, "use list_dir instead"
     ),
     r.ApprovalDecided("approval-2", None, "<prompt>", "/x", ApprovalVerdict.ALLOWED_FOR_SESSION),
+    r.UserCommandStarted("command-1", "ls -l\necho \udcff", 60.0, included=True),
+    r.UserCommandEnded("command-1", ToolSucceeded(ToolOutput("done", METADATA))),
+    r.UserCommandEnded("command-2", ToolFailed(ToolErrorKind.CANCELLED, "no", METADATA), "tail"),
     r.NoticeShown("look", Severity.WARNING),
     r.TitleSet("A title"),
     r.SettingChanged(r.Setting.PERMISSION_MODE, "plan"),

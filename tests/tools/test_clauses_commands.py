@@ -13,10 +13,12 @@ from rho_core.authority.capabilities import ProcessEnvironment
 from rho_core.authority.policy import Allow, DenyByPolicy
 from rho_core.testing import ScriptedProvider, ScriptedTurn
 from rho_core.tools.shell.processes import ShellSupervisor
+from rho_tui.host import user_shell
+from rho_tui.host.command_news import COMMAND_NEWS_HEAD, CommandNews
+from rho_tui.host.facts import ConversationEvent
 from rho_tui.host.permissions import ModePolicy, PermissionMode
-from rho_tui.screens import inline_shell
-from rho_tui.screens.inline_shell import InlineShell
-from rho_tui.transcript.sink import BlockList
+from rho_tui.host.sessions import records as r
+from rho_tui.host.user_shell import ShellSettings, UserShell
 from tests.tools.built_in_tools import built_in_tools
 from tests.tools.shell_harness import is_alive, unique_sleep, wait_until
 from tests.tools.tool_calls import ToolCalls
@@ -31,6 +33,25 @@ async def supervisor() -> AsyncIterator[ShellSupervisor]:
     await owner.aclose()
 
 
+class Ran:
+    """The user's commands in a folder, and what is recorded of them."""
+
+    def __init__(self, settings: ShellSettings, folder: Path) -> None:
+        self.shell = UserShell(settings, folder, self._tell)
+        self.records: list[r.Record] = []
+
+    def _tell(self, record: r.Record | None, _event: ConversationEvent) -> None:
+        if record is not None:
+            self.records.append(record)
+
+    async def told(self, command: str) -> str:
+        """Run a command; what the model is told of it."""
+        self.records.clear()
+        await self.shell.run(command, included=True)
+        [text] = CommandNews(self.records).take()
+        return text
+
+
 @pytest.mark.clause("T28.1", "T28.3")
 async def test_the_users_own_command_is_told_with_its_output_and_code(
     supervisor: ShellSupervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -38,29 +59,28 @@ async def test_the_users_own_command_is_told_with_its_output_and_code(
     monkeypatch.setenv("SECRET_KEY", "s3cret")
     monkeypatch.setenv("OTHER", "kept")
     environment = ProcessEnvironment.inherit_except(["SECRET_KEY"])
-    shell = InlineShell(supervisor, environment, 64_000)
+    ran = Ran(ShellSettings(supervisor, environment, 64_000), tmp_path)
     marker = unique_sleep()
     command = f"cat; pwd; echo [$SECRET_KEY$OTHER]; {marker} & echo bad >&2; exit 3"
-    sink = BlockList()
-    text = await asyncio.wait_for(shell.run(command, tmp_path, sink), 10)
-    assert text.startswith(f"The user ran a command:\n$ {command}\n\nstdout:\n")
+    text = await asyncio.wait_for(ran.told(command), 10)
+    assert text.startswith(f"{COMMAND_NEWS_HEAD}\n$ {command}\n\nstdout:\n")
     assert f"stdout:\n{tmp_path.resolve()}\n[kept]\n" in text
     assert "stderr:\nbad\n" in text
     assert "exit code: 3" in text
     assert wait_until(lambda: not is_alive(marker))
-    assert len(sink.blocks) == 1
-    assert not shell.is_running
+    assert [type(record) for record in ran.records] == [r.UserCommandStarted, r.UserCommandEnded]
+    assert not ran.shell.is_running
 
 
 @pytest.mark.clause("T28.1")
 async def test_the_users_own_command_has_a_time_limit(
     supervisor: ShellSupervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert inline_shell.TIMEOUT_SECONDS == 60
-    monkeypatch.setattr(inline_shell, "TIMEOUT_SECONDS", 0.3)
-    shell = InlineShell(supervisor, ProcessEnvironment(), 64_000)
+    assert user_shell.TIMEOUT_SECONDS == 60
+    monkeypatch.setattr(user_shell, "TIMEOUT_SECONDS", 0.3)
+    ran = Ran(ShellSettings(supervisor, ProcessEnvironment(), 64_000), tmp_path)
     marker = unique_sleep()
-    text = await asyncio.wait_for(shell.run(f"echo on; {marker}", tmp_path, BlockList()), 10)
+    text = await asyncio.wait_for(ran.told(f"echo on; {marker}"), 10)
     assert "command timed out after 0.3s\n\nstdout:\non" in text
     assert wait_until(lambda: not is_alive(marker))
 
@@ -69,19 +89,19 @@ async def test_the_users_own_command_has_a_time_limit(
 async def test_the_users_own_command_keeps_the_budget_and_can_be_cancelled(
     supervisor: ShellSupervisor, tmp_path: Path
 ) -> None:
-    shell = InlineShell(supervisor, ProcessEnvironment(), 1_000)
-    text = await shell.run("seq 1 5000", tmp_path, BlockList())
+    ran = Ran(ShellSettings(supervisor, ProcessEnvironment(), 1_000), tmp_path)
+    text = await ran.told("seq 1 5000")
     assert len(text.encode()) < 1_100
     assert "stdout:\n1\n2\n" in text
     assert "bytes left out" in text
     assert "\n5000\n\ntime: " in text
     marker = unique_sleep()
-    running = asyncio.create_task(shell.run(marker, tmp_path, BlockList()))
+    running = asyncio.create_task(ran.told(marker))
     while not is_alive(marker):
         assert not running.done()
         await asyncio.sleep(0.01)
-    shell.cancel()
-    assert (await asyncio.wait_for(running, 5)).endswith("\n\ncancelled\n\n")
+    ran.shell.cancel()
+    assert (await asyncio.wait_for(running, 5)).endswith("\n\ncancelled")
     assert not is_alive(marker)
 
 
@@ -120,11 +140,6 @@ async def test_plan_mode_lets_read_and_neither_write_nor_run(
     assert works or any(isinstance(decision, DenyByPolicy) for decision in decisions)
 
 
-def _shell_runs(scene: Scene) -> bool:
-    shell = scene.chat._shell
-    return shell is not None and shell.is_running
-
-
 @pytest.mark.clause("T28.1", "T28.6")
 async def test_a_command_is_told_unless_marked_twice_and_refused_in_plan_mode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -138,7 +153,7 @@ async def test_a_command_is_told_unless_marked_twice_and_refused_in_plan_mode(
         for line, shown in (("!!echo hid''den", "hidden"), ("!echo shar''ed", "shared")):
             scene.ask(line)
             await scene.shows(shown)
-            await scene.until(lambda: not _shell_runs(scene))
+            await scene.until(lambda: not scene.chat.control.command_is_running)
         await scene.turn("go on")
         scene.ask("/mode plan")
         await scene.until(lambda: scene.chat.bench.permission_mode == "plan")

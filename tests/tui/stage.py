@@ -68,7 +68,7 @@ class Stage:
         self.project = self.home / "shop"
         make_shop(self.project)
         self.clock = ScriptClock()
-        self._provider = provider
+        self.provider = provider
         ticks = itertools.count()
         self._supervisor = ShellSupervisor(stopwatch=lambda: next(ticks) * COMMAND_SECONDS)
         config_dir = base / "config"
@@ -83,8 +83,8 @@ class Stage:
     def app(self) -> RhoApp:
         """The real app."""
         make: dict[str, Any] = {}
-        if self._provider is not None:
-            make["make_provider"] = lambda _choice: self._provider
+        if self.provider is not None:
+            make["make_provider"] = lambda _choice: self.provider
         bench = StageBench(
             self.launch, relabel=self._relabelled, supervisor=self._supervisor, **make
         )

@@ -62,6 +62,27 @@ def _read_approval(f: Fields) -> r.ApprovalDecided:
     )
 
 
+def _command_started(x: r.UserCommandStarted) -> Json:
+    members = {"command": x.command, "timeout_seconds": x.timeout_seconds}
+    return {"id": x.id, **members, "included": x.included}
+
+
+def _read_command_started(f: Fields) -> r.UserCommandStarted:
+    return r.UserCommandStarted(
+        f.identifier("id"), f.text("command"), f.seconds("timeout_seconds"), f.flag("included")
+    )
+
+
+def _command_ended(x: r.UserCommandEnded) -> Json:
+    tail = v.without_defaults({"output_tail": x.output_tail})
+    return {"id": x.id, "completion": v.encode_completion(x.completion), **tail}
+
+
+def _read_command_ended(f: Fields) -> r.UserCommandEnded:
+    completion = v.decode_completion(f.object("completion"))
+    return r.UserCommandEnded(f.identifier("id"), completion, f.text("output_tail", ""))
+
+
 def _notice(x: r.NoticeShown) -> Json:
     return {"text": x.text, "severity": x.severity.value}
 
@@ -106,6 +127,8 @@ FACT_CODECS: dict[type, Codec] = {
     r.QuestionOpened: ("question_asked", _opened, _read_opened),
     r.QuestionClosed: ("question_closed", _closed, _read_closed),
     r.ApprovalDecided: ("approval", _approval, _read_approval),
+    r.UserCommandStarted: ("command_started", _command_started, _read_command_started),
+    r.UserCommandEnded: ("command_ended", _command_ended, _read_command_ended),
     r.NoticeShown: ("notice", _notice, _read_notice),
     r.TitleSet: ("title", _title, _read_title),
     r.SettingChanged: ("setting", _setting, _read_setting),

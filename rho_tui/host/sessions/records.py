@@ -193,6 +193,28 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class UserCommandStarted:
+    """The user ran a command (`!`); `included`: the model is told of it with the next prompt."""
+
+    id: str
+    command: str
+    timeout_seconds: float
+    included: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UserCommandEnded:
+    """A command of the user ended as a call of `bash` would.
+
+    `output_tail` is the end of its live output, kept when the completion does not hold it.
+    """
+
+    id: str
+    completion: ToolCompletion
+    output_tail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NoticeShown:
     """A remark of the application."""
 
@@ -294,6 +316,8 @@ Record: TypeAlias = (
     | QuestionOpened
     | QuestionClosed
     | ApprovalDecided
+    | UserCommandStarted
+    | UserCommandEnded
     | NoticeShown
     | TitleSet
     | SettingChanged
