@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rho_core.file_sync import sync_names
+
 
 def make_private_folder(path: Path) -> None:
     """Make `path` and every missing folder above it, each for its owner only. Raises OSError.
@@ -44,6 +46,7 @@ def replace_private_file(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(target)
+        sync_names(target.parent)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
+from rho_tui.screens.dialog import ListDialog
 from rho_tui.widgets.filter_list import FilterList, ListEntry
 from rho_tui.widgets.line_view import LineView
 from rho_tui.widgets.lines import text_line
@@ -41,20 +40,10 @@ COMPOSER_KEYS = (
 """What the composer itself does with keys; the app adds its bindings."""
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ListDialog[None]):
     """A searchable list; Esc or Enter closes it."""
 
     DEFAULT_CSS = """
-    HelpScreen { align: center middle; }
-    HelpScreen > Vertical {
-        width: 88;
-        max-width: 96%;
-        height: auto;
-        max-height: 96%;
-        padding: 0 1;
-        background: $surface;
-        border: round $primary;
-    }
     HelpScreen LineView { height: auto; }
     """
 
@@ -69,33 +58,14 @@ class HelpScreen(ModalScreen[None]):
             yield FilterList(
                 self._entries,
                 placeholder="type to search",
-                max_rows=max(1, self.app.size.height - 7),
+                max_rows=self.list_rows,
             )
             yield LineView([text_line("↑↓ scroll · Esc close", "muted")])
-
-    def on_mount(self) -> None:
-        """Search at once."""
-        self.query_one(FilterList).focus_filter()
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Keep the list inside the screen."""
-        self.query_one(FilterList).set_max_rows(event.size.height - 7)
 
     def on_filter_list_chosen(self, event: FilterList.Chosen) -> None:
         """Enter closes."""
         event.stop()
-        self._close()
-
-    def on_filter_list_cancelled(self, event: FilterList.Cancelled) -> None:
-        """Esc closes."""
-        event.stop()
-        self._close()
-
-    def _close(self) -> None:
-        if self.is_current:  # `dismiss` pops whatever screen is on top
-            self.dismiss(None)
-        else:
-            self.query_one(FilterList).reopen()
+        self.finish(None)
 
 
 def help_entries(keys: Sequence[KeyHelp], commands: CommandRegistry) -> list[ListEntry]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
+from rho_tui.screens.dialog import ListDialog
 from rho_tui.widgets.filter_list import FilterList, ListEntry
 from rho_tui.widgets.line_view import LineView
 from rho_tui.widgets.lines import text_line
@@ -27,7 +26,7 @@ class PickerItem(Generic[T]):
     detail: str = ""
 
 
-class Picker(ModalScreen[T | None]):
+class Picker(ListDialog[T]):
     """Dismisses with the value of the chosen item, or None.
 
     Args:
@@ -38,16 +37,6 @@ class Picker(ModalScreen[T | None]):
     """
 
     DEFAULT_CSS = """
-    Picker { align: center middle; }
-    Picker > Vertical {
-        width: 88;
-        max-width: 96%;
-        height: auto;
-        max-height: 96%;
-        padding: 0 1;
-        background: $surface;
-        border: round $primary;
-    }
     Picker .picker--title { height: 1; }
     """
 
@@ -76,31 +65,11 @@ class Picker(ModalScreen[T | None]):
                 placeholder=self._placeholder,
                 empty=self._empty if not self._items else "nothing matches",
                 selected=self._selected,
-                max_rows=max(1, self.app.size.height - 7),
+                max_rows=self.list_rows,
             )
             yield LineView([text_line("↑↓ choose · Enter take · Esc back", "muted")])
-
-    def on_mount(self) -> None:
-        """Type at once."""
-        self.query_one(FilterList).focus_filter()
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Keep the list inside the screen."""
-        self.query_one(FilterList).set_max_rows(event.size.height - 7)
 
     def on_filter_list_chosen(self, event: FilterList.Chosen) -> None:
         """Return the value."""
         event.stop()
-        self._finish(self._items[event.index].value)
-
-    def on_filter_list_cancelled(self, event: FilterList.Cancelled) -> None:
-        """Return nothing."""
-        event.stop()
-        self._finish(None)
-
-    def _finish(self, value: T | None) -> None:
-        # `dismiss` pops whatever screen is on top: never from under another one.
-        if self.is_current:
-            self.dismiss(value)
-        else:
-            self.query_one(FilterList).reopen()
+        self.finish(self._items[event.index].value)

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from rho_tui.screens.dialog import Dialog
 from rho_tui.transcript.sanitize import clean_line
 from rho_tui.widgets.choice_list import Choice, ChoiceList
 from rho_tui.widgets.filter_list import FilterList, ListEntry
@@ -67,7 +67,7 @@ _CHOICES = (
 _KINDS = (SetupKind.OPENAI, SetupKind.ANTHROPIC, SetupKind.LOCAL, SetupKind.DEMO)
 
 
-class SetupScreen(ModalScreen[SetupChoice | None]):
+class SetupScreen(Dialog[SetupChoice | None]):
     """Dismisses with what to use, or None when the person skips with Esc.
 
     Args:
@@ -75,16 +75,6 @@ class SetupScreen(ModalScreen[SetupChoice | None]):
     """
 
     DEFAULT_CSS = """
-    SetupScreen { align: center middle; }
-    SetupScreen > Vertical {
-        width: 88;
-        max-width: 96%;
-        height: auto;
-        max-height: 96%;
-        padding: 0 1;
-        background: $surface;
-        border: round $primary;
-    }
     SetupScreen ChoiceList { max-height: 8; }
     SetupScreen .setup--step { display: none; height: auto; }
     SetupScreen.-step-choose #setup-choose, SetupScreen.-step-key #setup-key,

@@ -63,7 +63,8 @@ def test_there_is_no_moment_at_which_others_could_read_it(
     seen: list[int] = []
 
     def look(descriptor: int) -> None:
-        seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
         seen.extend(mode(file) for file in path.parent.iterdir())
 
     monkeypatch.setattr(os, "fsync", look)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from rho_core.errors import ToolError
+from rho_core.file_sync import sync_names
 from rho_core.tools.files.reading import CHUNK_BYTES
 
 
@@ -94,12 +95,6 @@ def sync_directory(commit: FileCommit, directory: Path) -> None:
     """Make a rename durable. A file system that cannot is no failure: the content is in place."""
     try:
         commit.on_step(CommitStep.SYNC_DIRECTORY)
-        descriptor = os.open(directory, os.O_RDONLY)
     except OSError:
         return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
+    sync_names(directory)

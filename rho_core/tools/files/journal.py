@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rho_core.file_sync import sync_names
 from rho_core.private_files import make_private_folder, open_private_file
 from rho_core.tools.files.commit import CommitStep
 
@@ -75,8 +76,8 @@ class Journal:
             on_step(CommitStep.SYNC_ORIGINAL)
             _write_durably(folder / "manifest.tmp", json.dumps({"files": rows}).encode("ascii"))
             (folder / "manifest.tmp").replace(folder / MANIFEST)
-            _sync(folder)
-            _sync(parent)
+            sync_names(folder)
+            sync_names(parent)
         except BaseException:
             if lock >= 0:
                 os.close(lock)
@@ -88,7 +89,7 @@ class Journal:
         """From now on the change is done, and recovery only cleans up."""
         self._on_step(CommitStep.FINISH)
         (self.folder / MANIFEST).replace(self.folder / DONE)
-        _sync(self.folder)
+        sync_names(self.folder)
 
     def discard(self) -> None:
         """Remove the record: the change is done or undone."""
@@ -191,19 +192,5 @@ def _write_durably(path: Path, content: bytes) -> None:
         while view:
             view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync(directory: Path) -> None:
-    """Make names durable where the file system can."""
-    try:
-        descriptor = os.open(directory, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        return
     finally:
         os.close(descriptor)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 
+from rho_core.file_sync import sync_names
 from rho_core.ids import SessionId
 from rho_core.private_files import make_private_folder, open_private_file
 from rho_tui.host.sessions.fields import RecordError
@@ -139,7 +140,7 @@ class SessionFile:
             make_private_folder(self.path.parent)
         file = FileIO(self.path, "ab", opener=open_private_file)
         if not self._exists:
-            _sync_folder(self.path.parent)
+            sync_names(self.path.parent)
             self._exists = True
         self._unmended = True
         return file
@@ -193,17 +194,3 @@ def _last_line(path: Path, end: int) -> bytes:
             if (cut := pieces.rfind(b"\n")) >= 0:
                 return pieces[cut + 1 :]
     return pieces
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable, where folders can be synced (not on Windows)."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass  # some network file systems refuse; the data itself was synced
-    finally:
-        os.close(handle)
