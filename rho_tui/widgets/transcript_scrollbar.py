@@ -24,7 +24,9 @@ class TranscriptScrollBar(ScrollBar):
         bar = self.render()
         assert isinstance(bar, ScrollBarRender)
         assert isinstance(bar.style, Style)  # of two colours, as `ScrollBar.render` makes it
-        look = (self.size, bar.virtual_size, bar.window_size, bar.position, bar.style)
+        look: tuple[object, ...] = (self.size, bar.style)
+        if bar.style.color != bar.style.bgcolor:  # else it cannot be seen, wherever it stands
+            look += (bar.virtual_size, bar.window_size, bar.position)
         if self._painted[0] != look:
             self._painted = (look, self._paint(bar, bar.style, self.size))
         return self._painted[1][crop.y : crop.bottom]
@@ -32,6 +34,8 @@ class TranscriptScrollBar(ScrollBar):
     def _paint(self, bar: ScrollBarRender, style: Style, size: Size) -> list[Strip]:
         assert style.bgcolor is not None
         assert style.color is not None
+        if style.color == style.bgcolor:
+            return [Strip.blank(size.width, Style(bgcolor=style.bgcolor))] * size.height
         cells = bar.render_bar(
             size=size.height,
             virtual_size=bar.virtual_size,

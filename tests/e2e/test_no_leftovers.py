@@ -147,14 +147,11 @@ def test_a_continue_signal_changes_nothing(bench: Bench) -> None:
     """`kill -CONT`, which a hangup sends too: the terminal is not taken a second time."""
     terminal = bench.rho("--provider", "demo")
     terminal.wait_for(READY)
-    rho = psutil.Process(terminal.process.pid)
-    threads = rho.num_threads()
     for _ in range(3):
         terminal.kill(signal.SIGCONT)
         terminal.pump(0.1)
     terminal.send("once")
     terminal.wait_for(lambda text: "> once" in text)
-    assert rho.num_threads() <= threads + 1  # the loop's pool may have grown by one
     assert bytes(terminal.raw).count(b"\x1b[?1049h") == 1
 
 

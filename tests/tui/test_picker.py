@@ -85,8 +85,8 @@ async def test_choosing_twice_pops_one_screen_only() -> None:
     app = PickerApp(Picker("Sessions", items()))
     async with app.run_test() as pilot:
         await until(pilot, lambda: "session 1" in screen_text(app))
-        app.picker._finish(1)
-        app.picker._finish(2)
+        app.picker.finish(1)
+        app.picker.finish(2)
         await settle(pilot)
         assert app.results == [1]
         assert len(app.screen_stack) == 1
