@@ -239,9 +239,10 @@ async def test_a_click_on_the_form_stops_the_clock_and_selects() -> None:
 async def test_a_key_while_the_form_is_shown_stops_the_clock_wherever_it_goes() -> None:
     app = FormApp(timeout=30, fallback=FALLBACK, quiet=0.7)
     async with app.run_test() as pilot:
+        shown = app.clock.now
         app.clock.now += 0.1
         write(app, "t")
-        await until(pilot, lambda: app.composer.text == "t")
+        await until(pilot, lambda: app.composer.text == "t" and app.guard.typed_since(shown))
         app.form.tick()
         assert not app.form.clock_running
         app.clock.now += 1000
