@@ -55,11 +55,6 @@ class ChatToolCalls:
     def __len__(self) -> int:
         return len(self._calls)
 
-    @property
-    def last_name(self) -> str:
-        """The name of the newest call, for an error message."""
-        return self._calls[-1].name if self._calls else ""
-
     def feed(self, fragment: Any) -> tuple[ToolCallDelta, bool] | None:
         """Take one entry of `delta.tool_calls`; tells what is new and whether a call began.
 

@@ -131,11 +131,6 @@ class TurnRecorder:
         """Texts of accepted input that never reached the model, oldest first."""
         return tuple(text_of(message.content) for message in self._steering.values())
 
-    def open_question(self, request_id: HostInputId) -> HostInputRequest | None:
-        """The form that waits under this id."""
-        question = self._questions.get(request_id)
-        return question.request if question else None
-
     def take_question(
         self, request_id: HostInputId, response: HostInputResponse
     ) -> r.QuestionClosed | None:

@@ -6,12 +6,11 @@ SGR sequences are made, and `ansi` draws them like the live output.
 
 from __future__ import annotations
 
-import contextlib
 import re
-import signal
 from collections.abc import Iterator
 
 from rho_core.tooling.values import ToolMetadata
+from rho_core.tools.shell.exit_code import signal_name
 from rho_tui.transcript.blocks import Body, Fact, ShellBody, Tone
 
 _ARGUMENTS = re.compile(r"[0-9;:]{0,64}")
@@ -58,10 +57,8 @@ def process_result(metadata: ToolMetadata, content: str) -> Drawn:
 
 def _exit_text(exit_code: object) -> str:
     """`exit 3`, or by name which signal ended it."""
-    if isinstance(exit_code, int) and exit_code < 0:
-        with contextlib.suppress(ValueError):
-            return f"ended by {signal.Signals(-exit_code).name}"
-    return f"exit {exit_code}"
+    name = signal_name(exit_code) if isinstance(exit_code, int) and exit_code < 0 else ""
+    return f"ended by {name}" if name else f"exit {exit_code}"
 
 
 def _streams(content: str, *, timed_out: bool) -> tuple[int, int]:

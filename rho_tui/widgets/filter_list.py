@@ -115,11 +115,6 @@ class FilterList(Vertical):
         if self.children:
             self.query_one(LineView).styles.max_height = self._max_rows
 
-    def set_entries(self, entries: Sequence[ListEntry]) -> None:
-        """Replace the entries; the filter stays."""
-        self._entries = tuple(entries)
-        self._filter(self.query_one(LineInput).value if self.children else "")
-
     def reset(self, entries: Sequence[ListEntry]) -> None:
         """Start over with these entries and an empty filter."""
         self._done = False

@@ -138,11 +138,6 @@ class LineView(ScrollView, can_focus=False):
         self._wanted_line = index
         self._show_wanted()
 
-    def text_rows(self) -> list[str]:
-        """All rows as plain text; for tests and copying."""
-        rows = (*self._layout.rows, *self._tail.rows(0, self._tail.height))
-        return [row.text for row in rows]
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Rows of the content at `width`."""
         self._lay_out(width)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from rho_core.tools.edit.look_alikes import PUNCTUATION
 from rho_core.tools.files.numbered import numbered_row
 
 _MAX_CANDIDATES = 3
@@ -26,10 +27,9 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _ROW_NUMBER = re.compile(r"^ *\d+[:|] ?", re.MULTILINE)
 _LOOK_ALIKES = str.maketrans(
     {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f\u3000", " "),
+        **PUNCTUATION,
+        "\u2032": "'",
+        "\u2033": '"',
         "\u2026": "...",
         "\ufeff": "",
         "\u200b": "",

@@ -92,11 +92,9 @@ class TextFile:
             raise NotText(f"is binary ({_sniffed(data)}{len(data):,} bytes)")
         return cls(text, encoding)
 
-    def encode(self, text: str | None = None) -> bytes:
-        """The bytes of the file, or of the file with `text` in place of its own."""
-        return self.encoding.mark + (self.text if text is None else text).encode(
-            self.encoding.codec
-        )
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        return self.encoding.mark + self.text.encode(self.encoding.codec)
 
     @property
     def view_text(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rho_core.text import truncate_utf8
 from rho_core.tools.process.managed import ManagedProcess, ProcessState, ProcessStatus
 from rho_core.tools.process.output import OutputWindow
-from rho_core.tools.shell.report import exit_code_text
+from rho_core.tools.shell.exit_code import exit_code_text
 from rho_core.tools.shell.styled_text import StyledText
 from rho_core.tools.shell.terminal_text import plain_text
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import CapabilityKind
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation
 from rho_core.tools.search.globs import PathGlob
@@ -30,6 +26,10 @@ from rho_core.tools.search.tree_tool import (
     with_notes,
 )
 from rho_core.tools.search.walk import StopReason, Walk
+from rho_core.tools.structured import StructuredTool
+
+if TYPE_CHECKING:
+    from rho_core.tools.search.arguments import GlobArguments
 
 _DESCRIPTION = (
     "Find files by glob pattern. Results are sorted, relative to the workspace and fit for the "
@@ -39,35 +39,35 @@ _DESCRIPTION = (
 _NARROW = "the pattern or path"
 
 
-class GlobTool(Tool):
+class GlobTool(StructuredTool["GlobArguments"]):
     """Lists the regular files whose path matches. Asks to read the tree."""
 
     name = "glob"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ,)
 
     def __init__(self, *, max_output_bytes: int = 64_000, use_global_excludes: bool = True) -> None:
         self._max_output_bytes = max_output_bytes
         self._use_global_excludes = use_global_excludes
 
-    def spec(self) -> ToolSpec:
-        """`pattern`, and optionally where and how far to look."""
-        return _spec()
-
-    def security(self) -> ToolSecurity:
-        """A built-in that reads."""
-        return ToolSecurity.built_in(CapabilityKind.READ)
-
     def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
         """Nothing but the operation is known before the path is resolved."""
         return ToolMetadata(ToolOperation.READ)
+
+    @classmethod
+    def arguments_model(cls) -> type[GlobArguments]:
+        """`pattern`, and optionally where and how far to look."""
+        from rho_core.tools.search.arguments import GlobArguments
+
+        return GlobArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Parse the pattern before any authority is asked for (14.2)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.search.arguments import MAX_RESULTS, GlobArguments, clamp
+        from rho_core.tools.search.arguments import MAX_RESULTS, clamp
 
-        arguments = parse_arguments(GlobArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         pattern = PathGlob(arguments.pattern)
         limit = clamp(arguments.max_results, MAX_RESULTS)
 
@@ -81,14 +81,6 @@ class GlobTool(Tool):
             return find_files(walk, pattern, root, limit, self._max_output_bytes)
 
         return await search_plan("glob", arguments.path, context, search)
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.search.arguments import GlobArguments
-
-    return tool_spec(GlobTool.name, _DESCRIPTION, GlobArguments)
 
 
 def find_files(

@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rho_core.authority.capabilities import CapabilityKind
 from rho_core.errors import ToolError
-from rho_core.providers.contract import ToolSpec
 from rho_core.tooling.contract import (
     PreparedToolInvocation,
-    Tool,
     ToolInvocation,
     ToolPreparationContext,
-    ToolSecurity,
 )
 from rho_core.tooling.values import ToolMetadata, ToolOperation
+from rho_core.tools.files.view_header import HeaderStyle
 from rho_core.tools.search.globs import PathGlob
 from rho_core.tools.search.grep_report import FileHits, GrepReport, OutputMode
 from rho_core.tools.search.regex import LineMatcher
@@ -32,6 +28,7 @@ from rho_core.tools.search.tree_tool import (
     search_plan,
 )
 from rho_core.tools.search.walk import Walk, WalkedFile
+from rho_core.tools.structured import StructuredTool
 
 if TYPE_CHECKING:
     from rho_core.tools.search.arguments import GrepArguments
@@ -50,11 +47,8 @@ _DESCRIPTION = (
     "output_mode: content (lines), files_with_matches (paths) or count."
 )
 
-#: Gives the header of a file in content mode: display path and whole text to one line.
-HeaderStyle = Callable[[str, str], str]
 
-
-class GrepTool(Tool):
+class GrepTool(StructuredTool["GrepArguments"]):
     """Searches the regular files of a tree. Asks to read the tree.
 
     Args:
@@ -63,6 +57,8 @@ class GrepTool(Tool):
     """
 
     name = "grep"
+    description = _DESCRIPTION
+    capabilities = (CapabilityKind.READ,)
 
     def __init__(
         self,
@@ -77,31 +73,24 @@ class GrepTool(Tool):
         self._ripgrep = ripgrep
         self._use_global_excludes = use_global_excludes
 
-    def spec(self) -> ToolSpec:
-        """`pattern`, and optionally where, how and how much."""
-        return _spec()
-
-    def security(self) -> ToolSecurity:
-        """A built-in that reads."""
-        return ToolSecurity.built_in(CapabilityKind.READ)
-
     def start_metadata(self, arguments: dict[str, Any]) -> ToolMetadata:
         """Nothing but the operation is known before the path is resolved."""
         return ToolMetadata(ToolOperation.READ)
+
+    @classmethod
+    def arguments_model(cls) -> type[GrepArguments]:
+        """`pattern`, and optionally where, how and how much."""
+        from rho_core.tools.search.arguments import GrepArguments
+
+        return GrepArguments
 
     async def prepare(
         self, invocation: ToolInvocation, context: ToolPreparationContext
     ) -> PreparedToolInvocation:
         """Compile the patterns before any authority is asked for (15.2)."""
-        from rho_core.tools.arguments import parse_arguments
-        from rho_core.tools.search.arguments import (
-            MAX_PER_FILE,
-            MAX_RESULTS,
-            GrepArguments,
-            clamp,
-        )
+        from rho_core.tools.search.arguments import MAX_PER_FILE, MAX_RESULTS, clamp
 
-        arguments = parse_arguments(GrepArguments, invocation.arguments)
+        arguments = self.parse(invocation, context)
         matcher = LineMatcher(
             arguments.pattern, literal=arguments.literal, case_sensitive=arguments.case_sensitive
         )
@@ -140,14 +129,6 @@ class GrepTool(Tool):
             case_sensitive=arguments.case_sensitive,
             max_file_bytes=MAX_FILE_BYTES,
         )
-
-
-@cache
-def _spec() -> ToolSpec:
-    from rho_core.tools.arguments import tool_spec
-    from rho_core.tools.search.arguments import GrepArguments
-
-    return tool_spec(GrepTool.name, _DESCRIPTION, GrepArguments)
 
 
 def _output_mode(value: str) -> OutputMode:

@@ -82,7 +82,7 @@ class ShellSupervisor:
     """Owns the helper process and every running command. Thread-safe.
 
     The host keeps one, calls `kill_all` from signal and exit paths, and awaits `aclose` when it
-    quits. Nothing starts before the first command, or before `prewarm`.
+    quits. Nothing starts before the first command.
 
     Args:
         stopwatch: Seconds by which commands report how long they took; deadlines never use it.
@@ -95,12 +95,6 @@ class ShellSupervisor:
         self._server: socket.socket | None = None
         self._end_helper: weakref.finalize[..., ShellSupervisor] | None = None
         self._closed = False
-
-    def prewarm(self) -> None:
-        """Start the helper process ahead of the first command. Blocks for a millisecond or two."""
-        with self._lock:
-            if self._server is None and not self._closed:
-                self._start_helper()
 
     def register(self, command: RunningCommand) -> None:
         """Own `command` from now on. Raises `ShellUnavailable` after closing."""

@@ -7,13 +7,13 @@ each keeps its head and its tail (30.4).
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 from typing import Any
 
 from rho_core.text import ceil_boundary, floor_boundary
 from rho_core.tools.shell.capture import OutputCapture, StreamCapture
 from rho_core.tools.shell.command import CommandExit
+from rho_core.tools.shell.exit_code import exit_code_text
 from rho_core.tools.shell.run import ShellResult
 from rho_core.tools.shell.styled_text import StyledText
 
@@ -71,18 +71,6 @@ def _facts(result: ShellResult, styled: StyledText) -> dict[str, Any]:
     if styled.marks:
         facts["styles"] = styled.styles()
     return facts
-
-
-def exit_code_text(exit_code: int | None) -> str:
-    """`3`, or `signal` for a command that a signal ended; with its name when there is one."""
-    if exit_code is None:
-        return "unknown"
-    if exit_code >= 0:
-        return str(exit_code)
-    try:
-        return f"signal ({signal.Signals(-exit_code).name})"
-    except ValueError:
-        return "signal"
 
 
 def _footer(ended: CommandExit) -> str:
