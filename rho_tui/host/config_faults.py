@@ -181,10 +181,7 @@ def _meant(data: Mapping[str, Any], blame: _Blame) -> KeyPath | None:
     """The valid key that the blamed one is or may mean."""
     if not blame.is_unknown:
         return blame.path
-    value: Any = data
-    for part in blame.path:
-        value = value.get(part) if isinstance(value, dict) else None
-    return nearest_key(blame.path, is_table=isinstance(value, dict))
+    return nearest_key(blame.path, is_table=isinstance(_at(data, blame.path), dict))
 
 
 def _guards_of(data: Mapping[str, Any], path: KeyPath, meant: KeyPath | None) -> list[KeyPath]:
@@ -202,11 +199,17 @@ def _guards_of(data: Mapping[str, Any], path: KeyPath, meant: KeyPath | None) ->
 
 def _holds(data: Any, path: KeyPath, rest: KeyPath) -> bool:
     """Whether there is something under `path` and, where that is a table, under `rest` in it."""
+    value = _at(data, path)
+    if value is not None and not isinstance(value, dict):
+        return rest in ((), ("base_url",))  # `openai = "http://…"` for `openai.base_url`
+    return value is not None and (not rest or _holds(value, rest, ()))
+
+
+def _at(data: Any, path: KeyPath) -> Any:
+    """What stands under `path` in tables; None: nothing."""
     for part in path:
         data = data.get(part) if isinstance(data, dict) else None
-    if data is not None and not isinstance(data, dict):
-        return rest in ((), ("base_url",))  # `openai = "http://…"` for `openai.base_url`
-    return data is not None and (not rest or _holds(data, rest, ()))
+    return data
 
 
 def _remove(data: dict[str, Any], blame: _Blame) -> bool:
@@ -214,9 +217,7 @@ def _remove(data: dict[str, Any], blame: _Blame) -> bool:
     path = blame.path
     if not blame.is_unknown:
         path = path[: _entry_length(path) or len(path)]
-    table: Any = data
-    for part in path[:-1]:
-        table = table.get(part) if isinstance(table, dict) else None
+    table = _at(data, path[:-1])
     if not path or not isinstance(table, dict) or path[-1] not in table:
         return False
     del table[path[-1]]
