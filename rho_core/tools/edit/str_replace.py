@@ -5,35 +5,26 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from rho_core.authority.capabilities import (
-    BuiltInTool,
-    CapabilityKind,
-    CapabilityRequest,
-    ReadPath,
-)
-from rho_core.authority.workspace import ResolvedWorkspacePath, Workspace
+from rho_core.authority.capabilities import CapabilityKind
 from rho_core.errors import ToolError
 from rho_core.tooling.contract import (
-    AuthorizedToolContext,
     PreparedToolInvocation,
     ToolInvocation,
     ToolPreparationContext,
 )
-from rho_core.tooling.resources import ToolResourceAccess, WorkspacePath
-from rho_core.tooling.values import ToolMetadata, ToolOperation, ToolOutput
 from rho_core.tools.edit.file_text import decoded, encoded
 from rho_core.tools.edit.matching import normalize_newlines, replace_text
 from rho_core.tools.files.diff import diff_texts
 from rho_core.tools.files.display import display_path
+from rho_core.tools.files.group_mutation import Target, failing_plan
 from rho_core.tools.files.mutation import (
     FileMutation,
     FileSnapshot,
     MutationSettings,
     Proposal,
-    Propose,
     take_snapshot,
 )
-from rho_core.tools.files.resolve import require_workspace, revalidate
+from rho_core.tools.files.resolve import require_workspace
 from rho_core.tools.files.targets import existing_target
 from rho_core.tools.files.text import TextFile
 from rho_core.tools.structured import StructuredTool
@@ -95,7 +86,13 @@ class StrReplaceTool(StructuredTool["StrReplaceArguments"]):
             try:
                 proposal = propose(base)
             except ToolError:
-                return _failing_plan(workspace, target, shown, propose)
+                return failing_plan(
+                    "str_replace",
+                    workspace,
+                    (Target(target, shown),),
+                    (shown,),
+                    lambda now: propose(now[0]),
+                )
             mutation = FileMutation(
                 "str_replace",
                 "editing",
@@ -146,27 +143,3 @@ def _require_change(arguments: StrReplaceArguments) -> None:
         )
     if normalize_newlines(arguments.old_string) == normalize_newlines(arguments.new_string):
         raise ToolError.invalid_arguments("old_string and new_string are the same")
-
-
-def _failing_plan(
-    workspace: Workspace, target: ResolvedWorkspacePath, shown: str, propose: Propose
-) -> PreparedToolInvocation:
-    """A plan that looks again with read authority, and reports why the edit does not apply."""
-
-    async def report(context: AuthorizedToolContext) -> ToolOutput:
-        def run() -> None:
-            revalidate(workspace, target)
-            propose(take_snapshot(target.path, shown))
-
-        await asyncio.to_thread(run)
-        raise ToolError.execution(
-            f"{shown} did not hold the text when this call was prepared, and holds it now; send "
-            "the call again"
-        )
-
-    return PreparedToolInvocation.resource_aware(
-        [ToolResourceAccess.shared(WorkspacePath(target.path))],
-        [CapabilityRequest(ReadPath(target.path, target.scope), BuiltInTool("str_replace"))],
-        ToolMetadata(operation=ToolOperation.WRITE, affected_paths=(shown,)),
-        report,
-    )
