@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -203,7 +204,15 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.DraftBegun)
     def _draft_begun(self) -> None:
-        self.run_worker(self.control.warm_up(), group="warming", exit_on_error=False)
+        self._warm_up()
+
+    @work(group="warming", exit_on_error=False)
+    async def _warm_up(self) -> None:
+        await self.control.warm_up()
+        # What is loaded by now stays for good. Walking it again and again for cycles would stop
+        # a turn for a tenth of a second each time. A test's app is one of many in its process.
+        if not self.app.is_headless and not gc.get_freeze_count():
+            gc.freeze()
 
     @on(Composer.CommandEntered)
     def _command_entered(self, message: Composer.CommandEntered) -> None:
