@@ -15,7 +15,7 @@ from rho_core.cancellation import CancellationToken
 from rho_core.channels import Channel
 from rho_core.errors import Cancelled, ProviderError, ProviderErrorKind
 from rho_core.providers.contract import ObservedEvent, OutputDelta, ProviderEvents
-from rho_core.providers.http_transport import HttpTransport
+from rho_core.providers.http_transport import HttpTransport, encode_body
 from rho_core.providers.openai_chat import OpenAIChatProvider
 from tests.providers.harness import KEY, anthropic, chat, request_of, run_turn
 from tests.servers import AnthropicServer, ChatServer, Turn
@@ -312,13 +312,14 @@ async def test_a_transport_can_be_closed_and_used_again() -> None:
 def test_a_remote_server_is_reached_with_checked_certificates() -> None:
     import ssl
 
-    local = HttpTransport("http://127.0.0.1:1/v1", {})._build_client()
-    remote = HttpTransport("https://api.example.test/v1", {})._build_client()
-    pool = remote._transport._pool  # type: ignore[attr-defined]
-    assert pool._ssl_context.verify_mode is ssl.CERT_REQUIRED
-    assert pool._ssl_context.get_ca_certs()
-    assert local._transport._pool._ssl_context.verify_mode is ssl.CERT_REQUIRED  # type: ignore[attr-defined]
-    assert local.trust_env is False
+    local = HttpTransport("http://127.0.0.1:1/v1", {})._build_pool()
+    remote = HttpTransport("https://api.example.test/v1", {})._build_pool()
+    for pool in (local, remote):
+        context = pool._pool._ssl_context
+        assert context is not None
+        assert context.verify_mode is ssl.CERT_REQUIRED
+        assert context.check_hostname
+        assert bool(context.get_ca_certs()) is (pool is remote)
 
 
 def test_importing_the_adapters_loads_no_http_library() -> None:
@@ -352,3 +353,79 @@ async def test_a_local_server_is_reached_without_the_proxy(monkeypatch: pytest.M
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     async with ChatServer(Turn(text="direct")) as server, chat(server) as provider:
         assert (await run_turn(provider, request_of())).text == "direct"
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+async def test_a_remote_server_is_reached_through_the_proxy_of_the_environment(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readline()).decode())
+        writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nnope")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(proxy, "127.0.0.1") as server:
+        address = "{}:{}".format(*server.sockets[0].getsockname())
+        monkeypatch.setenv(variable, address)
+        provider = OpenAIChatProvider("http://model.invalid/v1", KEY, "m")
+        outcome = await run_turn(provider, request_of())
+        await provider.aclose()
+        assert asked == ["POST http://model.invalid/v1/chat/completions HTTP/1.1\r\n"]
+        assert outcome.error is not None
+        assert outcome.error.provider_kind is K.AUTHENTICATION
+
+        monkeypatch.setenv("NO_PROXY", "localhost,model.invalid")
+        direct = OpenAIChatProvider("http://model.invalid/v1", KEY, "m")
+        outcome = await run_turn(direct, request_of())
+        await direct.aclose()
+        assert len(asked) == 1
+        assert outcome.error is not None
+        assert outcome.error.provider_kind is K.UNAVAILABLE
+
+
+@both
+async def test_a_request_says_who_sends_it_and_whom_it_is_for(
+    server_type: Any, connect: Any
+) -> None:
+    async with server_type(Turn(text="x")) as server, connect(server) as provider:
+        await run_turn(provider, request_of())
+    headers = {name.lower(): value for name, value in server.requests[0].headers.items()}
+    assert headers["user-agent"].startswith("rho/")
+    assert headers["host"] == provider._transport.host
+    assert headers["accept-encoding"] == "identity"
+
+
+async def test_a_configured_header_takes_the_place_of_our_own() -> None:
+    async with ChatServer(Turn(text="x")) as server:
+        provider = OpenAIChatProvider(
+            server.base_url, KEY, "m", headers={"User-Agent": "gateway/1", "X-Team": "a"}
+        )
+        await run_turn(provider, request_of())
+        await provider.aclose()
+    (request,) = server.requests
+    assert request.headers["user-agent"] == "gateway/1"
+    assert request.headers["x-team"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (
+            {"a": "\U0001f600\u2028", "b": [1, None, 0.5]},
+            b'{"a":"\xf0\x9f\x98\x80\xe2\x80\xa8","b":[1,null,0.5]}',
+        ),
+        ({"a": "half \ud83d"}, b'{"a":"half ?"}'),
+    ],
+)
+def test_a_body_is_compact_json_that_every_server_can_decode(value: Any, written: bytes) -> None:
+    assert encode_body(value) == written
+
+
+def test_a_deeply_nested_argument_is_no_reason_to_fail() -> None:
+    nested: Any = "deep"
+    for _ in range(400):
+        nested = [nested]
+    assert encode_body(nested) == b"[" * 400 + b'"deep"' + b"]" * 400

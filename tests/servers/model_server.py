@@ -260,7 +260,8 @@ async def _read_request(reader: asyncio.StreamReader) -> RecordedRequest | None:
     headers: dict[str, str] = {}
     while (line := await reader.readline()).strip():
         name, _, value = line.decode("latin-1").partition(":")
-        headers[name.strip().lower()] = value.strip()
+        name, value = name.strip().lower(), value.strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
     return RecordedRequest(method, path.partition("?")[0], headers, raw)
 
