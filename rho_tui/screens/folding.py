@@ -84,6 +84,7 @@ class Folding:
             case facts.TurnEnded(kind=kind):
                 surface.composer.running = False
                 surface.dock.clear()
+                surface.transcript.flush()  # whoever waits for the end sees it now
                 if kind is facts.TurnEndKind.COMPLETED and not surface.transcript.at_bottom:
                     surface.activity.attention = "ready"
             case _:
