@@ -6,8 +6,9 @@ compared without case, because some file systems do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path, PurePath
 
 _SECRET_NAMES = (
@@ -39,6 +40,9 @@ _SECRET_NAMES = (
     "*.ppk",
 )
 _HARMLESS_NAMES = ("*.example", "*.sample", "*.template", "*.dist", "*.pub")
+_SECRET, _HARMLESS = (
+    re.compile("|".join(map(translate, patterns))) for patterns in (_SECRET_NAMES, _HARMLESS_NAMES)
+)
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"})
 _WRITE_PROTECTED = frozenset({".git", ".hg", ".svn", ".rho", ".husky"})
 
@@ -77,6 +81,4 @@ def _folded(path: PurePath) -> tuple[str, ...]:
 
 def _names_a_secret(parts: tuple[str, ...]) -> bool:
     name = parts[-1] if parts else ""
-    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS_NAMES):
-        return False
-    return any(fnmatchcase(name, pattern) for pattern in _SECRET_NAMES)
+    return _SECRET.match(name) is not None and _HARMLESS.match(name) is None

@@ -71,9 +71,6 @@ class ActivityLine(PaletteWidget):
 
     DEFAULT_CSS = "ActivityLine { height: 1; width: 1fr; }"
 
-    activity: reactive[Activity | None] = reactive(None, repaint=False)
-    """What is going on, None when idle."""
-
     at_bottom: reactive[bool] = reactive(True)
     """Whether the transcript follows its end: no chip then."""
 
@@ -97,27 +94,30 @@ class ActivityLine(PaletteWidget):
         super().__init__(id=id, classes=classes)
         self._clock = clock
         self._jump_key = jump_key
+        self._activity: Activity | None = None
         self._started = 0.0
+        self._moving = False
         self._timer: Timer | None = None
+
+    @property
+    def activity(self) -> Activity | None:
+        """What is going on, None when idle. Once mounted it can be set; a reactive is slower."""
+        return self._activity
+
+    @activity.setter
+    def activity(self, new: Activity | None) -> None:
+        old, self._activity = self._activity, new
+        if (old is None) is not (new is None):
+            self._start() if old is None else self._stop()
+            self.refresh()
+        elif old != new and not self._moving:
+            self.refresh()
+        # else the next spinner frame shows it: a run of quick steps changes phase many times a
+        # frame, and each repaint of this row makes Textual look at the whole screen
 
     def set_phase(self, phase: Phase | None, label: str = "") -> None:
         """Show a phase; the clock runs on until `set_phase(None)`."""
         self.activity = None if phase is None else Activity(phase, label)
-
-    def watch_activity(self, old: Activity | None, new: Activity | None) -> None:
-        """Start and stop the clock and its timer."""
-        if old is None and new is not None:
-            self._started = self._clock()
-        if new is None and self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        moving = self.animate_spinner and self.app.animation_level != "none"
-        if new is not None and self._timer is None:
-            self._timer = self.set_interval(FRAME_SECONDS if moving else 1.0, self._advance)
-        if old is None or new is None or not moving:
-            self.refresh()
-        # else the next spinner frame shows it: a run of quick steps changes phase many times a
-        # frame, and each repaint of this row makes Textual look at the whole screen
 
     def join_frame(self) -> None:
         """The screen is drawn anyway: move on with it; the own tick comes after a pause only."""
@@ -146,6 +146,16 @@ class ActivityLine(PaletteWidget):
         runs = (*left, (" " * gap, ""), *chip)
         segments = [Segment(text, palette.style(key)) for text, key in runs]
         return Strip(segments).adjust_cell_length(width, palette.base)
+
+    def _start(self) -> None:
+        self._started = self._clock()
+        self._moving = self.animate_spinner and self.app.animation_level != "none"
+        self._timer = self.set_interval(FRAME_SECONDS if self._moving else 1.0, self._advance)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
 
     def _advance(self) -> None:
         self.refresh()  # this row only, no layout

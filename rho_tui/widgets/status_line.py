@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import monotonic
 
 from rich.segment import Segment
-from textual.reactive import reactive
 from textual.strip import Strip
 from textual.timer import Timer
 
@@ -26,9 +25,6 @@ class StatusLine(PaletteWidget):
 
     DEFAULT_CSS = "StatusLine { height: 2; width: 1fr; }"
 
-    facts: reactive[StatusFacts] = reactive(StatusFacts(), repaint=False)
-    """What is shown."""
-
     def __init__(
         self,
         facts: StatusFacts | None = None,
@@ -37,14 +33,24 @@ class StatusLine(PaletteWidget):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
+        self._facts = facts or StatusFacts()
         self._drawn_at = 0.0
         self._timer: Timer | None = None
-        if facts is not None:
-            self.set_reactive(StatusLine.facts, facts)
 
-    def watch_facts(self) -> None:
-        """Repaint at once after a quiet time or without animations, else when it is over."""
-        if self._timer is None:
+    @property
+    def facts(self) -> StatusFacts:
+        """What is shown; it can be set, and is a plain value because a reactive is slower.
+
+        Repainted at once after a quiet time or without animations, else when it is over.
+        """
+        return self._facts
+
+    @facts.setter
+    def facts(self, facts: StatusFacts) -> None:
+        if facts == self._facts:
+            return
+        self._facts = facts
+        if self._timer is None and self.is_mounted:
             left = self._drawn_at + CALM_SECONDS - monotonic()
             if left > 0 and self.app.animation_level != "none":
                 self._timer = set_one_shot(self, left, self._draw)
@@ -65,7 +71,7 @@ class StatusLine(PaletteWidget):
     def render_line(self, y: int) -> Strip:
         """One of the two rows."""
         width = self.size.width
-        rows = layout_status(self.facts, width)
+        rows = layout_status(self._facts, width)
         palette = self.palette
         if not 0 <= y < len(rows):
             return Strip.blank(width, palette.base)

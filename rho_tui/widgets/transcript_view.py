@@ -33,6 +33,9 @@ FOLLOW_INTERVAL = 1 / 12
 GROW_INTERVAL = 1 / 30
 """Seconds between frames that change a few rows."""
 
+CARD_INTERVAL = 1 / 8
+"""Seconds between frames in which no text grows: quick tools change cards faster than one reads."""
+
 MAX_SHARE = 0.25
 """Part of the time that frames may take; a slow one makes the next wait."""
 
@@ -212,7 +215,10 @@ class TranscriptView(TranscriptSurface):
         if self._frame_timer is not None or not self._is_mounted or not self._viewport.height:
             return
         scrolls = self._viewport.following and self._entries.total > self._viewport.height
-        pause = max(FOLLOW_INTERVAL if scrolls else GROW_INTERVAL, self._frame_cost / MAX_SHARE)
+        pace = FOLLOW_INTERVAL if scrolls else GROW_INTERVAL
+        if not self._growing and self._colouring() is None:
+            pace = CARD_INTERVAL
+        pause = max(pace, self._frame_cost / MAX_SHARE)
         delay = self._frame_ended + pause - monotonic()
         self._frame_timer = set_one_shot(self, max(delay, 0.001), self._frame)
 
