@@ -6,11 +6,9 @@ estimating a long history before every step costs a lookup per message.
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
 
 from rho_core.history.handoff import is_portable_fallback, portable_fallback
 from rho_core.history.messages import (
@@ -26,6 +24,7 @@ from rho_core.history.messages import (
     ToolResult,
     UserMessage,
 )
+from rho_core.identity_memo import IdentityMemo
 from rho_core.json_values import canonical_json
 from rho_core.providers.contract import ToolSpec
 from rho_core.usage import ModelUsage
@@ -38,8 +37,7 @@ _TOOL_OVERHEAD = 12
 _CALL_OVERHEAD = 8
 _IMAGE_TOKENS = 85
 
-_Measured = TypeVar("_Measured", bound=Message | ToolSpec)
-_measured: dict[int, tuple[weakref.ref[Message | ToolSpec], int]] = {}
+_measured: IdentityMemo[Message | ToolSpec, int] = IdentityMemo()
 
 
 class ContextSource(StrEnum):
@@ -89,28 +87,14 @@ def estimate_messages_tokens(messages: Iterable[Message]) -> int:
 
 def estimate_message_tokens(message: Message) -> int:
     """The tokens of one message (J16); measured once per object."""
-    return _once(message, _measure)
+    known = _measured.get(message)
+    return _measured.put(message, _measure(message)) if known is None else known
 
 
 def estimate_tool_tokens(tool: ToolSpec) -> int:
     """The tokens of one advertised tool (J15); measured once per object."""
-    return _once(tool, _measure_tool)
-
-
-def _once(measured: _Measured, measure: Callable[[_Measured], int]) -> int:
-    key = id(measured)
-    known = _measured.get(key)
-    if known is not None and known[0]() is measured:
-        return known[1]
-    tokens = measure(measured)
-
-    def forget(gone: weakref.ref[Message | ToolSpec]) -> None:
-        current = _measured.get(key)
-        if current is not None and current[0] is gone:
-            del _measured[key]
-
-    _measured[key] = (weakref.ref(measured, forget), tokens)
-    return tokens
+    known = _measured.get(tool)
+    return _measured.put(tool, _measure_tool(tool)) if known is None else known
 
 
 def _measure_tool(tool: ToolSpec) -> int:

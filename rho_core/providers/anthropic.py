@@ -9,6 +9,7 @@ from rho_core.history.messages import ModelIdentity
 from rho_core.providers.anthropic_models import ThinkingStyle, anthropic_model
 from rho_core.providers.anthropic_request import (
     anthropic_messages,
+    anthropic_replay,
     anthropic_system,
     anthropic_tools,
     ends_inside_unsigned_tool_turn,
@@ -95,10 +96,11 @@ class AnthropicProvider(HttpProvider):
         known = anthropic_model(model)
         self._max_tokens = max_output_tokens or known.max_tokens
         self._style = thinking_style or known.thinking
+        self._replay = anthropic_replay(self._identity)
 
     def request_body(self, request: ModelRequest) -> dict[str, Any]:
         """The JSON body of a turn."""
-        messages = anthropic_messages(request, self._identity)
+        messages = anthropic_messages(request, self._replay)
         body: dict[str, Any] = {
             "model": self._identity.model,
             "max_tokens": self._max_tokens,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from rho_core.history.messages import (
     ContentBlock,
@@ -18,17 +18,22 @@ from rho_core.history.messages import (
     Text,
     ToolCall,
 )
-from rho_core.json_values import FrozenObject, thaw
+from rho_core.json_values import FrozenObject
 from rho_core.providers.contract import ModelRequest, ToolSpec
 from rho_core.providers.replay import (
     AssistantTurn,
+    Replay,
+    Turn,
     UserTurn,
-    replay_turns,
     system_text,
     wire_tool_name,
 )
+from rho_core.providers.wire_json import WireList, WirePart
 
 THINKING_KIND = "anthropic.thinking.v1"
+
+RoleBlocks: TypeAlias = tuple[str, list[WirePart]]
+"""Blocks that a turn adds, and whose they are."""
 
 _CACHE = {"type": "ephemeral"}
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -57,18 +62,28 @@ def anthropic_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     return rendered
 
 
-def anthropic_messages(request: ModelRequest, identity: ModelIdentity) -> list[dict[str, Any]]:
-    """The `messages` array: alternating, never empty, beginning and ending with the user."""
-    messages: list[dict[str, Any]] = []
-    for turn in replay_turns(request.messages, identity):
+def anthropic_replay(identity: ModelIdentity) -> Replay[list[RoleBlocks]]:
+    """Renders history for one model: what each turn adds, by role."""
+
+    def render(turn: Turn) -> list[RoleBlocks]:
         if isinstance(turn, UserTurn):
-            _append(messages, "user", _user_blocks(turn.content))
-            continue
-        if not messages:
-            # after a compaction an answer may come first; the API wants a question before it
-            _append(messages, "user", [_text(_CONTINUE)])
-        _append(messages, "assistant", _assistant_blocks(turn))
-        _append(messages, "user", _result_blocks(turn))
+            return [("user", _user_blocks(turn.content))]
+        return [("assistant", _assistant_blocks(turn)), ("user", _result_blocks(turn))]
+
+    return Replay(identity, render)
+
+
+def anthropic_messages(
+    request: ModelRequest, replay: Replay[list[RoleBlocks]]
+) -> WireList[dict[str, Any]]:
+    """The `messages` array: alternating, never empty, beginning and ending with the user."""
+    messages: WireList[dict[str, Any]] = WireList()
+    for turn in replay(request.messages):
+        for role, blocks in turn:
+            if not messages and role == "assistant":
+                # after a compaction an answer may come first; the API wants a question before it
+                _append(messages, "user", [_text(_CONTINUE)])
+            _append(messages, role, blocks)
     if not messages or messages[-1]["role"] == "assistant":
         _append(messages, "user", [_text(_CONTINUE)])
     _mark_for_cache(messages)
@@ -90,24 +105,24 @@ def ends_inside_unsigned_tool_turn(messages: Sequence[dict[str, Any]]) -> bool:
     return first is not None and first["content"][0]["type"] not in kinds
 
 
-def _append(messages: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+def _append(messages: list[dict[str, Any]], role: str, blocks: list[WirePart]) -> None:
     if not blocks:
         return
     if messages and messages[-1]["role"] == role:
         messages[-1]["content"] += blocks
     else:
-        messages.append({"role": role, "content": blocks})
+        messages.append({"role": role, "content": WireList(blocks)})
 
 
 def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
     """Mark the newest two user messages: the older mark finds what the last request wrote."""
-    users = [message for message in messages if message["role"] == "user"]
-    for message in users[-2:]:
-        message["content"][-1]["cache_control"] = dict(_CACHE)
+    users = [message["content"] for message in messages if message["role"] == "user"]
+    for content in users[-2:]:
+        content[-1] = WirePart(content[-1], cache_control=dict(_CACHE))
 
 
-def _user_blocks(content: Sequence[ContentBlock]) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
+def _user_blocks(content: Sequence[ContentBlock]) -> list[WirePart]:
+    blocks: list[WirePart] = []
     for block in content:
         if isinstance(block, Text) and block.text.strip():
             blocks.append(_text(block.text))
@@ -116,33 +131,29 @@ def _user_blocks(content: Sequence[ContentBlock]) -> list[dict[str, Any]]:
     return blocks
 
 
-def _assistant_blocks(turn: AssistantTurn) -> list[dict[str, Any]]:
+def _assistant_blocks(turn: AssistantTurn) -> list[WirePart]:
     """Content with the thinking blocks put back before the blocks they stood before."""
     thinking = [block for block in turn.context if block.kind == THINKING_KIND]
-    blocks: list[dict[str, Any]] = []
+    blocks: list[WirePart] = []
     for index in range(len(turn.content) + 1):
         last = index == len(turn.content)
         while thinking and (last or (thinking[0].position or 0) <= index):
             data = thinking.pop(0).data
             if isinstance(data, FrozenObject):
-                blocks.append(thaw(data))
+                blocks.append(WirePart(data))
         if not last:
             blocks += _assistant_block(turn.content[index])
     return blocks
 
 
-def _assistant_block(block: ContentBlock) -> list[dict[str, Any]]:
+def _assistant_block(block: ContentBlock) -> list[WirePart]:
     match block:
         case Text(text=text) if text.strip():
             return [_text(text)]
         case ToolCall():
+            name, arguments = wire_tool_name(block.name), block.arguments
             return [
-                {
-                    "type": "tool_use",
-                    "id": wire_call_id(block.id),
-                    "name": wire_tool_name(block.name),
-                    "input": block.arguments,
-                }
+                WirePart(type="tool_use", id=wire_call_id(block.id), name=name, input=arguments)
             ]
         case Image():
             return [_text(f"[image: {block.mime_type}]")]
@@ -150,10 +161,10 @@ def _assistant_block(block: ContentBlock) -> list[dict[str, Any]]:
             return []
 
 
-def _result_blocks(turn: AssistantTurn) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
+def _result_blocks(turn: AssistantTurn) -> list[WirePart]:
+    blocks: list[WirePart] = []
     for result in turn.results:
-        block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_call_id(result.id)}
+        block = WirePart(type="tool_result", tool_use_id=wire_call_id(result.id))
         if result.content.strip():
             block["content"] = result.content
         if not result.ok:
@@ -170,12 +181,12 @@ def wire_call_id(call_id: str) -> str:
     return f"{_BAD_ID.sub('_', call_id)[:48]}_{digest}"
 
 
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
+def _text(text: str) -> WirePart:
+    return WirePart(type="text", text=text)
 
 
-def _image(image: Image) -> dict[str, Any]:
+def _image(image: Image) -> WirePart:
     if image.mime_type not in _IMAGE_TYPES:
         return _text(f"[an image of type {image.mime_type} that this model cannot see]")
     source = {"type": "base64", "media_type": image.mime_type, "data": image.data}
-    return {"type": "image", "source": source}
+    return WirePart(type="image", source=source)

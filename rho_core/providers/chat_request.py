@@ -17,27 +17,37 @@ from rho_core.json_values import canonical_json
 from rho_core.providers.contract import ModelRequest, ToolSpec
 from rho_core.providers.replay import (
     AssistantTurn,
+    Replay,
+    Turn,
     UserTurn,
-    replay_turns,
     system_text,
     wire_tool_name,
 )
+from rho_core.providers.wire_json import WireList, WirePart
 
 REASONING_KIND = "openai.reasoning_content.v1"
 
 
+def chat_replay(identity: ModelIdentity, *, replay_reasoning: bool) -> Replay[list[WirePart]]:
+    """Renders history for one model: the messages of each turn."""
+
+    def render(turn: Turn) -> list[WirePart]:
+        if isinstance(turn, UserTurn):
+            return [WirePart(role="user", content=_user_content(turn.content))]
+        return _assistant_messages(turn, replay_reasoning)
+
+    return Replay(identity, render)
+
+
 def chat_messages(
-    request: ModelRequest, identity: ModelIdentity, *, replay_reasoning: bool
-) -> list[dict[str, Any]]:
+    request: ModelRequest, replay: Replay[list[WirePart]]
+) -> WireList[dict[str, Any]]:
     """The `messages` array: every tool call is followed by its result."""
-    messages: list[dict[str, Any]] = []
+    messages: WireList[dict[str, Any]] = WireList()
     if system := system_text(request.messages):
         messages.append({"role": "system", "content": system})
-    for turn in replay_turns(request.messages, identity):
-        if isinstance(turn, UserTurn):
-            messages.append({"role": "user", "content": _user_content(turn.content)})
-        else:
-            messages += _assistant_messages(turn, replay_reasoning)
+    for turn in replay(request.messages):
+        messages += turn
     return messages
 
 
@@ -70,12 +80,12 @@ def _user_content(content: Sequence[ContentBlock]) -> str | list[dict[str, Any]]
     return parts
 
 
-def _assistant_messages(turn: AssistantTurn, replay_reasoning: bool) -> list[dict[str, Any]]:
+def _assistant_messages(turn: AssistantTurn, replay_reasoning: bool) -> list[WirePart]:
     calls = tool_calls_of(turn.content)
     text = text_of(turn.content)
     if not calls and not text:
         return []
-    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    message = WirePart(role="assistant", content=text or None)
     if calls:
         message["tool_calls"] = [
             {
@@ -93,7 +103,7 @@ def _assistant_messages(turn: AssistantTurn, replay_reasoning: bool) -> list[dic
             str(block.data) for block in turn.context if block.kind == REASONING_KIND
         )
     results = [
-        {"role": "tool", "tool_call_id": result.id, "content": result.content}
+        WirePart(role="tool", tool_call_id=result.id, content=result.content)
         for result in turn.results
     ]
     return [message, *results]

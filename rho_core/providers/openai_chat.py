@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from rho_core.history.messages import ModelIdentity
-from rho_core.providers.chat_request import chat_messages, chat_tools
+from rho_core.providers.chat_request import chat_messages, chat_replay, chat_tools
 from rho_core.providers.chat_stream import ChatStream
 from rho_core.providers.contract import ModelRequest
 from rho_core.providers.http_provider import HttpProvider
@@ -105,14 +105,13 @@ class OpenAIChatProvider(HttpProvider):
         self._levels = tuple(reasoning_levels)
         self._style = _resolve_style(reasoning_style, model, transport.host)
         self._replay_reasoning = replay_reasoning
+        self._replay = chat_replay(self._identity, replay_reasoning=replay_reasoning)
 
     def request_body(self, request: ModelRequest) -> dict[str, Any]:
         """The JSON body of a turn."""
         body: dict[str, Any] = {
             "model": self._identity.model,
-            "messages": chat_messages(
-                request, self._identity, replay_reasoning=self._replay_reasoning
-            ),
+            "messages": chat_messages(request, self._replay),
             "stream": True,
             "stream_options": {"include_usage": True},
         }

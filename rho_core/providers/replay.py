@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
-from rho_core.history.handoff import prepare_assistant
+from rho_core.history.handoff import AnyAssistant, prepare_assistant
 from rho_core.history.messages import (
     ASYNC_TOOL_CALL_KIND,
     AbortedAssistant,
-    AssistantMessage,
     ContentBlock,
     EnrichedAssistant,
     Message,
@@ -30,6 +29,9 @@ from rho_core.history.messages import (
     text_of,
     tool_calls_of,
 )
+from rho_core.identity_memo import IdentityMemo
+
+W = TypeVar("W")
 
 INTERRUPTED_RESULT = "tool call interrupted before completion"
 PENDING_RESULT = "The tool is still running; its result will follow."
@@ -65,32 +67,35 @@ def system_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip())
 
 
-def replay_turns(messages: Sequence[Message], target: ModelIdentity) -> list[Turn]:
-    """The conversation as turns that `target` accepts, without the system prompt."""
-    results: dict[str, deque[ToolResult]] = {}
-    for message in messages:
-        if isinstance(message, ToolResult):
-            results.setdefault(message.id, deque()).append(message)
-    turns: list[Turn] = []
-    for message in messages:
-        match message:
-            case UserMessage():
-                turns.append(UserTurn(message.content))
-            case AssistantMessage():
-                turns.append(_with_results(message.content, (), (), results))
-            case EnrichedAssistant():
-                prepared = prepare_assistant(message, target)
-                turns.append(
-                    _with_results(
-                        prepared.content, prepared.replay, message.provider_context, results
-                    )
-                )
-            case AbortedAssistant():
-                if text := aborted_text(message):
-                    turns.append(AssistantTurn((Text(text),)))
-            case _:
-                pass  # the system prompt goes elsewhere, and results went to their calls
-    return turns
+class Replay(Generic[W]):
+    """Renders the conversation as turns that `target` accepts, without the system prompt.
+
+    `render` makes what one turn is on the wire. A message that comes with the results it came with
+    before is not rendered again: each step sends the whole history, with one turn more.
+    """
+
+    def __init__(self, target: ModelIdentity, render: Callable[[Turn], W]) -> None:
+        self._target = target
+        self._render = render
+        self._rendered: IdentityMemo[Message, tuple[tuple[ToolResult, ...], W]] = IdentityMemo()
+
+    def __call__(self, messages: Sequence[Message]) -> Iterator[W]:
+        """What each turn is on the wire, in order."""
+        results: dict[str, deque[ToolResult]] = {}
+        for message in messages:
+            if isinstance(message, ToolResult):
+                results.setdefault(message.id, deque()).append(message)
+        for message in messages:
+            if isinstance(message, SystemMessage | ToolResult):
+                continue  # the system prompt goes elsewhere, and results go to their calls
+            found = _results_of(message, results)
+            known = self._rendered.get(message)
+            if known is None or known[0] != found:
+                turn = _turn_of(message, self._target, found)
+                if turn is None:
+                    continue
+                known = self._rendered.put(message, (found, self._render(turn)))
+            yield known[1]
 
 
 def aborted_text(message: AbortedAssistant) -> str:
@@ -110,20 +115,34 @@ def wire_tool_name(name: str) -> str:
     return _NAME.sub("_", name)[:_MAX_TOOL_NAME] or "unknown_tool"
 
 
-def _with_results(
-    content: tuple[ContentBlock, ...],
-    replayed: tuple[ProviderContextBlock, ...],
-    context: Sequence[ProviderContextBlock],
-    results: dict[str, deque[ToolResult]],
-) -> AssistantTurn:
-    detached = {block.data for block in context if block.kind == ASYNC_TOOL_CALL_KIND}
+def _turn_of(
+    message: UserMessage | AnyAssistant, target: ModelIdentity, results: tuple[ToolResult, ...]
+) -> Turn | None:
+    match message:
+        case UserMessage():
+            return UserTurn(message.content)
+        case AbortedAssistant():
+            text = aborted_text(message)
+            return AssistantTurn((Text(text),)) if text else None
+        case _:
+            prepared = prepare_assistant(message, target)
+            return AssistantTurn(prepared.content, prepared.replay, results)
+
+
+def _results_of(
+    message: UserMessage | AnyAssistant, results: dict[str, deque[ToolResult]]
+) -> tuple[ToolResult, ...]:
+    """One result for each call of the message, in order; they are taken from `results`."""
+    if isinstance(message, UserMessage | AbortedAssistant):
+        return ()
+    context = message.provider_context if isinstance(message, EnrichedAssistant) else ()
     found: list[ToolResult] = []
-    for call in tool_calls_of(content):
+    for call in tool_calls_of(message.content):
         queue = results.get(call.id)
         if queue:
             found.append(queue.popleft())
-        elif call.id in detached:
+        elif any(b.kind == ASYNC_TOOL_CALL_KIND and b.data == call.id for b in context):
             found.append(ToolResult(call.id, True, PENDING_RESULT))
         else:
             found.append(ToolResult(call.id, False, INTERRUPTED_RESULT))
-    return AssistantTurn(content, replayed, tuple(found))
+    return tuple(found)

@@ -15,8 +15,9 @@ from rho_core.cancellation import CancellationToken
 from rho_core.channels import Channel
 from rho_core.errors import Cancelled, ProviderError, ProviderErrorKind
 from rho_core.providers.contract import ObservedEvent, OutputDelta, ProviderEvents
-from rho_core.providers.http_transport import HttpTransport, encode_body
+from rho_core.providers.http_transport import HttpTransport
 from rho_core.providers.openai_chat import OpenAIChatProvider
+from rho_core.providers.wire_json import encode_body
 from tests.providers.harness import KEY, anthropic, chat, request_of, run_turn
 from tests.servers import AnthropicServer, ChatServer, Turn
 
