@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -29,6 +30,11 @@ class IdentityMemo(Generic[K, V]):
         known = self._known.get(id(key))
         # an object may be given the place of one that has just gone
         return known[1] if known is not None and known[0]() is key else None
+
+    def once(self, key: K, work_out: Callable[[K], V]) -> V:
+        """The value kept for `key`, or else what `work_out` makes of it, from now on."""
+        value = self.get(key)
+        return self.put(key, work_out(key)) if value is None else value
 
     def put(self, key: K, value: V) -> V:
         """Keep `value` for `key`, in place of another; returns it."""

@@ -37,7 +37,8 @@ _TOOL_OVERHEAD = 12
 _CALL_OVERHEAD = 8
 _IMAGE_TOKENS = 85
 
-_measured: IdentityMemo[Message | ToolSpec, int] = IdentityMemo()
+_measured_messages: IdentityMemo[Message, int] = IdentityMemo()
+_measured_tools: IdentityMemo[ToolSpec, int] = IdentityMemo()
 
 
 class ContextSource(StrEnum):
@@ -87,14 +88,12 @@ def estimate_messages_tokens(messages: Iterable[Message]) -> int:
 
 def estimate_message_tokens(message: Message) -> int:
     """The tokens of one message (J16); measured once per object."""
-    known = _measured.get(message)
-    return _measured.put(message, _measure(message)) if known is None else known
+    return _measured_messages.once(message, _measure)
 
 
 def estimate_tool_tokens(tool: ToolSpec) -> int:
     """The tokens of one advertised tool (J15); measured once per object."""
-    known = _measured.get(tool)
-    return _measured.put(tool, _measure_tool(tool)) if known is None else known
+    return _measured_tools.once(tool, _measure_tool)
 
 
 def _measure_tool(tool: ToolSpec) -> int:

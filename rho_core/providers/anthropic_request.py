@@ -18,6 +18,7 @@ from rho_core.history.messages import (
     Text,
     ToolCall,
 )
+from rho_core.identity_memo import IdentityMemo
 from rho_core.json_values import FrozenObject
 from rho_core.providers.contract import ModelRequest, ToolSpec
 from rho_core.providers.replay import (
@@ -40,6 +41,8 @@ _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _CONTINUE = "Continue."
 
+_tools: IdentityMemo[ToolSpec, WirePart] = IdentityMemo()
+
 
 def anthropic_system(request: ModelRequest) -> list[dict[str, Any]]:
     """The `system` blocks: at most one, marked for the prompt cache."""
@@ -47,19 +50,16 @@ def anthropic_system(request: ModelRequest) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "cache_control": dict(_CACHE)}] if text else []
 
 
-def anthropic_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+def anthropic_tools(tools: Sequence[ToolSpec]) -> WireList[WirePart]:
     """The `tools` array; the cache mark on the last one covers them all."""
-    rendered: list[dict[str, Any]] = [
-        {
-            "name": spec.name,
-            "description": spec.description,
-            "input_schema": spec.input_schema,
-        }
-        for spec in tools
-    ]
+    rendered = WireList(_tools.once(spec, _tool) for spec in tools)
     if rendered:
-        rendered[-1]["cache_control"] = dict(_CACHE)
+        rendered[-1] = _marked(rendered[-1])
     return rendered
+
+
+def _tool(spec: ToolSpec) -> WirePart:
+    return WirePart(name=spec.name, description=spec.description, input_schema=spec.input_schema)
 
 
 def anthropic_replay(identity: ModelIdentity) -> Replay[list[RoleBlocks]]:
@@ -118,7 +118,11 @@ def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
     """Mark the newest two user messages: the older mark finds what the last request wrote."""
     users = [message["content"] for message in messages if message["role"] == "user"]
     for content in users[-2:]:
-        content[-1] = WirePart(content[-1], cache_control=dict(_CACHE))
+        content[-1] = _marked(content[-1])
+
+
+def _marked(part: WirePart) -> WirePart:
+    return WirePart(part, cache_control=dict(_CACHE))
 
 
 def _user_blocks(content: Sequence[ContentBlock]) -> list[WirePart]:

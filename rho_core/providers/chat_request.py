@@ -13,6 +13,7 @@ from rho_core.history.messages import (
     text_of,
     tool_calls_of,
 )
+from rho_core.identity_memo import IdentityMemo
 from rho_core.json_values import canonical_json
 from rho_core.providers.contract import ModelRequest, ToolSpec
 from rho_core.providers.replay import (
@@ -26,6 +27,8 @@ from rho_core.providers.replay import (
 from rho_core.providers.wire_json import WireList, WirePart
 
 REASONING_KIND = "openai.reasoning_content.v1"
+
+_tools: IdentityMemo[ToolSpec, WirePart] = IdentityMemo()
 
 
 def chat_replay(identity: ModelIdentity, *, replay_reasoning: bool) -> Replay[list[WirePart]]:
@@ -51,19 +54,18 @@ def chat_messages(
     return messages
 
 
-def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+def chat_tools(tools: Sequence[ToolSpec]) -> WireList[WirePart]:
     """The `tools` array."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": spec.name,
-                "description": spec.description,
-                "parameters": spec.input_schema,
-            },
-        }
-        for spec in tools
-    ]
+    return WireList(_tools.once(spec, _tool) for spec in tools)
+
+
+def _tool(spec: ToolSpec) -> WirePart:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.input_schema,
+    }
+    return WirePart(type="function", function=function)
 
 
 def _user_content(content: Sequence[ContentBlock]) -> str | list[dict[str, Any]]:

@@ -51,20 +51,20 @@ class CallCards:
     def streamed(self, index: int, call_id: str | None, name: str | None, delta: str) -> None:
         """A fragment of a call that the model is writing."""
         preview = self._previews.get(index)
+        is_new = preview is None
         if preview is None:
             if not name or not delta:
                 return  # nothing to show before the first byte of arguments
-            preview = _Preview(self._next_id("call"), name)
-            self._previews[index] = preview
-            self._sink.append(preview.block_id, tool_card(CallFacts(name)))
+            preview = self._previews[index] = _Preview(self._next_id("call"), name)
         if call_id:
             self._preview_ids[call_id] = index
         preview.text += delta
         size = len(preview.text)
-        if size < _PARSE_STRIDE or size - preview.parsed_at >= _PARSE_STRIDE:
+        if is_new or size < _PARSE_STRIDE or size - preview.parsed_at >= _PARSE_STRIDE:
             preview.parsed_at = size
-            arguments = _partial_object(preview.text)
-            self._sink.set_block(preview.block_id, tool_card(CallFacts(preview.name, arguments)))
+            card = tool_card(CallFacts(preview.name, _partial_object(preview.text)))
+            draw = self._sink.append if is_new else self._sink.set_block
+            draw(preview.block_id, card)
 
     def proposed(self, call: ToolCall, *, before: str | None = None) -> None:
         """The whole call is known. A new card goes to the end, or in front of block `before`."""

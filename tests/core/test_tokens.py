@@ -105,14 +105,14 @@ def test_a_message_is_measured_once_and_forgotten_with_it(monkeypatch) -> None:
 
     monkeypatch.setattr(tokens, "_measure", counting)
     gc.collect()
-    before = len(tokens._measured)
+    before = len(tokens._measured_messages)
     message = UserMessage.of_text("only once")
     assert [estimate_message_tokens(message) for _ in range(3)] == [7 + 1] * 3
     assert len(measured) == 1
-    assert len(tokens._measured) == before + 1
+    assert len(tokens._measured_messages) == before + 1
     del message
     gc.collect()
-    assert len(tokens._measured) == before
+    assert len(tokens._measured_messages) == before
 
 
 @pytest.mark.clause("J21")
