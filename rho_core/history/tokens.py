@@ -77,8 +77,13 @@ class ContextUsage:
 
 def estimate_request_tokens(messages: Iterable[Message], tools: Sequence[ToolSpec] = ()) -> int:
     """The tokens of a whole request (J15)."""
-    total = _REQUEST_OVERHEAD + sum(map(estimate_message_tokens, messages))
-    return min(total + sum(map(estimate_tool_tokens, tools)), _U64_MAX)
+    return request_tokens(sum(map(estimate_message_tokens, messages)), tools)
+
+
+def request_tokens(message_tokens: int, tools: Sequence[ToolSpec] = ()) -> int:
+    """The tokens of a request whose messages are measured already (J15)."""
+    total = _REQUEST_OVERHEAD + message_tokens + sum(map(estimate_tool_tokens, tools))
+    return min(total, _U64_MAX)
 
 
 def estimate_messages_tokens(messages: Iterable[Message]) -> int:

@@ -15,6 +15,7 @@ from rho_core.history.messages import (
     tool_calls_of,
     tool_image_supplement,
 )
+from rho_core.history.tokens import estimate_message_tokens
 from rho_core.tooling.execution import INTERRUPTED_TEXT
 from rho_core.tooling.values import ToolCompletion, ToolFailed, ToolSucceeded, ToolUnavailable
 
@@ -26,6 +27,7 @@ class CandidateHistory:
         self._messages: list[Message] = list(committed)
         self._own_from = len(committed)  # earlier messages are none of this run's business
         self._view: History | None = committed
+        self._measured = self._tokens = 0  # how many messages are in the sum, and the sum
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -37,6 +39,14 @@ class CandidateHistory:
             self._view = tuple(self._messages)
         return self._view
 
+    @property
+    def tokens(self) -> int:
+        """The estimate for all messages (J16); a step only adds what is new."""
+        for message in self._messages[self._measured :]:
+            self._tokens += estimate_message_tokens(message)
+        self._measured = len(self._messages)
+        return self._tokens
+
     def append(self, message: Message) -> None:
         """Add one message."""
         self._messages.append(message)
@@ -47,6 +57,7 @@ class CandidateHistory:
         self._messages = list(history)
         self._own_from = len(history)
         self._view = history
+        self._measured = self._tokens = 0
 
     def add_results(
         self, completions: Iterable[tuple[ToolCall, ToolCompletion]], *, with_images: bool

@@ -19,7 +19,7 @@ from rho_core.history.messages import (
     ToolCall,
     tool_calls_of,
 )
-from rho_core.history.tokens import estimate_request_tokens
+from rho_core.history.tokens import request_tokens
 from rho_core.running.compacting import compacted, run_compactor
 from rho_core.running.context import RunContext
 from rho_core.tooling.batch import ToolBatch
@@ -32,7 +32,7 @@ async def open_step(context: RunContext, step: int) -> None:
     await compact_if_due(context, step)
     context.commands.serve()
     await apply_steering(context)
-    tokens = estimate_request_tokens(context.history.messages, context.specs)
+    tokens = request_tokens(context.history.tokens, context.specs)
     await context.sink.emit(StepStarted(step, tokens))
 
 
@@ -113,7 +113,7 @@ async def compact_if_due(context: RunContext, step: int) -> None:
     if policy is None or compactor is None or context.jobs.has_pending:
         return
     messages = context.history.messages
-    tokens = estimate_request_tokens(messages, context.specs)
+    tokens = request_tokens(context.history.tokens, context.specs)
     if not policy.is_due(message_count=len(messages), context_tokens=tokens):
         return
     started = CompactionStarted(CompactionTrigger.AUTOMATIC, len(messages))

@@ -18,13 +18,17 @@ from rho_core.history.compaction import CompactionOutput, CompactionPolicy, Comp
 from rho_core.history.messages import (
     UserMessage,
 )
+from rho_core.history.tokens import estimate_request_tokens
 from rho_core.session import SessionState
 from rho_core.testing import (
     ScriptedCompactor,
+    ScriptedTool,
     ScriptedTurn,
 )
 from tests.core.run_harness import (
+    call,
     names,
+    of,
     open_session,
     read_until,
     run_all,
@@ -183,3 +187,24 @@ async def test_cancelling_after_a_compaction_commits_on_top_of_it() -> None:
         with pytest.raises(Cancelled):
             await within(run.outcome())
     assert (session.history, session.revision) == (SUMMARY, 2)
+
+
+@pytest.mark.clause("J15", "J9", "B13")
+async def test_each_step_tells_the_estimate_of_its_very_request() -> None:
+    """The sum is carried along, through tool results and a compaction in between."""
+    session, provider = await open_session(
+        [
+            *(ScriptedTurn.calls(call(id, "t", at=id)) for id in ("a", "b", "c")),
+            ScriptedTurn.completed("end"),
+        ],
+        tools=[ScriptedTool("t", "a result")],
+        compactor=ScriptedCompactor([(UserMessage.of_text("what happened so far"),)]),
+        compaction_policy=CompactionPolicy.after_messages(4),
+    )
+    events, _ = await run_all(session)
+    assert "CompactionCompleted" in names(events)
+    told = [step.estimated_context_tokens for step in of(events, ev.StepStarted)]
+    assert told == [
+        estimate_request_tokens(request.messages, request.tools) for request in provider.requests
+    ]
+    assert len(set(told)) == len(told) == 4
