@@ -22,7 +22,7 @@ class _Preview:
     """A call whose arguments are still arriving."""
 
     block_id: str
-    name: str
+    facts: CallFacts
     text: str = ""
     parsed_at: int = 0
 
@@ -55,16 +55,19 @@ class CallCards:
         if preview is None:
             if not name or not delta:
                 return  # nothing to show before the first byte of arguments
-            preview = self._previews[index] = _Preview(self._next_id("call"), name)
+            preview = self._previews[index] = _Preview(self._next_id("call"), CallFacts(name))
         if call_id:
             self._preview_ids[call_id] = index
         preview.text += delta
         size = len(preview.text)
         if is_new or size < _PARSE_STRIDE or size - preview.parsed_at >= _PARSE_STRIDE:
             preview.parsed_at = size
-            card = tool_card(CallFacts(preview.name, _partial_object(preview.text)))
-            draw = self._sink.append if is_new else self._sink.set_block
-            draw(preview.block_id, card)
+            facts = CallFacts(preview.facts.name, _partial_object(preview.text))
+            if is_new:
+                self._sink.append(preview.block_id, tool_card(facts))
+            elif facts != preview.facts:
+                self._sink.set_block(preview.block_id, tool_card(facts))
+            preview.facts = facts
 
     def proposed(self, call: ToolCall, *, before: str | None = None) -> None:
         """The whole call is known. A new card goes to the end, or in front of block `before`."""
@@ -76,7 +79,8 @@ class CallCards:
             self._sink.append(block_id, tool_card(facts), before=before)
         else:
             block_id = preview.block_id
-            self._sink.set_block(block_id, tool_card(facts))
+            if facts != preview.facts:
+                self._sink.set_block(block_id, tool_card(facts))
         self._open[call.id] = _Call(block_id, facts)
 
     def started(self, call_id: str, name: str, metadata: ToolMetadata) -> None:

@@ -26,12 +26,13 @@ class StripPainter:
         self._palette = Palette({})
         self._width = 0
         self._limit = _KEPT_STRIPS
-        self._strips: dict[tuple[str, int], Strip] = {}
+        self._strips: dict[str, dict[int, Strip]] = {}  # by entry, then row; never an empty one
+        self._kept = 0
 
     @property
     def cached(self) -> int:
         """Number of strips kept."""
-        return len(self._strips)
+        return self._kept
 
     @property
     def width(self) -> int:
@@ -41,6 +42,7 @@ class StripPainter:
     def clear(self) -> None:
         """Drop all strips."""
         self._strips.clear()
+        self._kept = 0
 
     def configure(self, palette: Palette | None = None, *, width: int, height: int) -> None:
         """Take another theme or size; cached strips are dropped when either matters."""
@@ -50,24 +52,36 @@ class StripPainter:
         elif width == self._width:
             return
         self._width = width
-        self._strips.clear()
+        self.clear()
 
     def forget(self, entry_id: str, first: int = 0) -> None:
         """Drop the strips of an entry's rows from `first` on."""
-        for key in [key for key in self._strips if key[0] == entry_id and key[1] >= first]:
-            del self._strips[key]
+        rows = self._strips.get(entry_id, {})
+        for row in [row for row in rows if row >= first]:
+            self._drop(entry_id, row)
 
     def cached_strip(self, entry_id: str, row: int) -> Strip | None:
         """The strip of a row if it was painted lately."""
-        return self._strips.get((entry_id, row))
+        rows = self._strips.get(entry_id)
+        return rows.get(row) if rows is not None else None
 
     def paint(self, entry_id: str, number: int, row: Row, *, hover: bool = False) -> Strip:
         """The strip of a row, as wide as the view; it is remembered."""
         strip = self._strip(row, "bg:hover" if hover and not row.fill else row.fill)
-        while len(self._strips) >= self._limit:
-            del self._strips[next(iter(self._strips))]
-        self._strips[entry_id, number] = strip
+        while self._kept >= self._limit:
+            oldest = next(iter(self._strips))
+            self._drop(oldest, next(iter(self._strips[oldest])))
+        rows = self._strips.setdefault(entry_id, {})
+        self._kept += number not in rows
+        rows[number] = strip
         return strip
+
+    def _drop(self, entry_id: str, row: int) -> None:
+        rows = self._strips[entry_id]
+        del rows[row]
+        self._kept -= 1
+        if not rows:
+            del self._strips[entry_id]
 
     def blank(self) -> Strip:
         """A row of nothing."""
