@@ -28,6 +28,7 @@ class StripPainter:
         self._limit = _KEPT_STRIPS
         self._strips: dict[str, dict[int, Strip]] = {}  # by entry, then row; never an empty one
         self._kept = 0
+        self._blank: Strip | None = None
 
     @property
     def cached(self) -> int:
@@ -43,6 +44,7 @@ class StripPainter:
         """Drop all strips."""
         self._strips.clear()
         self._kept = 0
+        self._blank = None
 
     def configure(self, palette: Palette | None = None, *, width: int, height: int) -> None:
         """Take another theme or size; cached strips are dropped when either matters."""
@@ -85,7 +87,9 @@ class StripPainter:
 
     def blank(self) -> Strip:
         """A row of nothing."""
-        return self._strip(BLANK, "")
+        if self._blank is None:
+            self._blank = self._strip(BLANK, "")
+        return self._blank
 
     def _strip(self, row: Row, fill: str) -> Strip:
         style = self._palette.style

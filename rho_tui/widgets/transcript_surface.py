@@ -243,9 +243,10 @@ class TranscriptSurface(ScrollView, can_focus=False):
             self._scrolled()
 
     def jump_to_bottom(self) -> None:
-        """Follow the end again."""
-        self._viewport.following = True
-        self._scrolled()
+        """Follow the end again; nothing moves, and no scrollbar shows, where it is followed."""
+        if not self._viewport.following:
+            self._viewport.following = True
+            self._scrolled()
 
     def _jump(self, row: int) -> None:
         top = self._viewport.settle()

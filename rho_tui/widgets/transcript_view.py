@@ -27,14 +27,14 @@ from rho_tui.widgets.transcript_painter import MARGIN
 from rho_tui.widgets.transcript_selection import row_key, whole_entry, word_at
 from rho_tui.widgets.transcript_surface import TranscriptSurface
 
-FOLLOW_INTERVAL = 1 / 12
-"""Seconds between frames that scroll, and so repaint every row."""
+FOLLOW_INTERVAL = 0.09
+"""Seconds between frames that scroll, and so repaint every row, or in which only cards change.
+
+A little less than the spinner's: it joins these frames, and in between it needs none of its own.
+"""
 
 GROW_INTERVAL = 1 / 30
-"""Seconds between frames that change a few rows."""
-
-CARD_INTERVAL = 1 / 8
-"""Seconds between frames in which no text grows: quick tools change cards faster than one reads."""
+"""Seconds between frames in which text grows where it stands."""
 
 MAX_SHARE = 0.25
 """Part of the time that frames may take; a slow one makes the next wait."""
@@ -215,10 +215,8 @@ class TranscriptView(TranscriptSurface):
         if self._frame_timer is not None or not self._is_mounted or not self._viewport.height:
             return
         scrolls = self._viewport.following and self._entries.total > self._viewport.height
-        pace = FOLLOW_INTERVAL if scrolls else GROW_INTERVAL
-        if not self._growing and self._colouring() is None:
-            pace = CARD_INTERVAL
-        pause = max(pace, self._frame_cost / MAX_SHARE)
+        calm = scrolls or not (self._growing or self._colouring())
+        pause = max(FOLLOW_INTERVAL if calm else GROW_INTERVAL, self._frame_cost / MAX_SHARE)
         delay = self._frame_ended + pause - monotonic()
         self._frame_timer = set_one_shot(self, max(delay, 0.001), self._frame)
 

@@ -25,7 +25,7 @@ from rho_tui.transcript.blocks import (
     UserBlock,
 )
 from rho_tui.transcript.layout import lay_out
-from rho_tui.widgets import transcript_layouts
+from rho_tui.widgets import transcript_layouts, transcript_surface
 from rho_tui.widgets.transcript_view import TranscriptView
 
 
@@ -389,6 +389,26 @@ async def test_the_wheel_scrolls_three_rows() -> None:
         await pilot._post_mouse_events([events.MouseScrollUp], TranscriptView, offset=(3, 3))
         await pilot.pause()
         assert view.scroll_y == before - 3
+
+
+@pytest.mark.clause("APP1.21")
+async def test_the_scrollbar_shows_after_scrolling_and_only_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transcript_surface, "SCROLLBAR_SECONDS", 0.05)
+    app = ViewApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        turns(app.view, 20)
+        app.view.jump_to_bottom()  # as every sent prompt asks for: the end is in view already
+        await pilot.pause()
+        assert app.view.at_bottom
+        assert not app.view.has_class("-scrolling")
+        app.view.scroll_rows(-5)
+        assert app.view.has_class("-scrolling")
+        app.view.jump_to_bottom()
+        await pilot.pause()
+        assert app.view.at_bottom
+        await until(pilot, lambda: not app.view.has_class("-scrolling"))
 
 
 async def test_layouts_and_strips_in_memory_are_bounded() -> None:
