@@ -6,6 +6,7 @@ Whatever raises on the way denies: an exception can never widen authority.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, Protocol, TypeAlias
 
 from rho_core.authority.approvals import (
@@ -87,8 +88,13 @@ class Authorizer:
 
         `history_view` gives the live history; it is read only for a handler that asks for it.
         """
-        work = self._decide(request, tool_call_id, session_id, cancellation, history_view)
         try:
+            cancellation.raise_if_cancelled()
+            decision = self._evaluate_policy(request)
+            if isinstance(decision, Allow) and self.gate is None:
+                return AuthorizationOutcome.ALLOWED_BY_POLICY  # nobody to wait for
+            context = ApprovalContext(session_id, cancellation)
+            work = self._decide(request, decision, tool_call_id, context, history_view)
             return await cancellation.race(work)
         except Cancelled:
             raise self._denied(
@@ -98,12 +104,11 @@ class Authorizer:
     async def _decide(
         self,
         request: CapabilityRequest,
+        decision: PolicyDecision,
         tool_call_id: ToolCallId | None,
-        session_id: SessionId,
-        cancellation: CancellationToken,
+        context: ApprovalContext,
         history_view: HistoryView | None,
     ) -> AuthorizationOutcome:
-        decision = self._evaluate_policy(request)
         if isinstance(decision, DenyByPolicy):
             raise self._denied(
                 request, DenialKind.POLICY, AuditDecision.DENIED_BY_POLICY, decision.reason
@@ -117,8 +122,8 @@ class Authorizer:
             # whoever held the lock before may have allowed this very request for the session
             if self.approvals.is_remembered(request):
                 return self._allowed_by_memory(request)
-            live = history_view if self.approvals.handler.reads_live_history else None
-            context = ApprovalContext(session_id, cancellation, live() if live else ())
+            if history_view is not None and self.approvals.handler.reads_live_history:
+                context = replace(context, history=history_view())
             answer = await self._ask_host(
                 ApprovalRequest(request, decision.reason, tool_call_id, context)
             )
