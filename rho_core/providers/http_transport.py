@@ -107,13 +107,12 @@ class HttpTransport:
         pool = await self._ready_pool()
         import httpx
 
-        timeout = httpx.Timeout(None, connect=self._connect_timeout)
         request = httpx.Request(
             "POST",
             _parsed(self.base_url + path),
             headers=self._headers,
             content=encode_body(body),
-            extensions={"timeout": timeout.as_dict()},
+            extensions={"timeout": {"connect": self._connect_timeout}},  # `IdleWatch` does the rest
         )
         watch = IdleWatch(self.idle_timeout)
         try:

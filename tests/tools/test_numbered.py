@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rho_core.errors import ToolError
+from rho_core.tools.files import numbered
 from rho_core.tools.files.numbered import (
     content_lines,
     numbered_row,
@@ -143,3 +144,18 @@ def test_a_snapshot_stays_within_its_budget() -> None:
     view = snapshot_view("f.txt", ["x" * 1999] * 36, max_bytes=8_000)
     assert len(view.text.encode()) <= 8_000
     assert "of 36 lines shown" in view.text
+
+
+@pytest.mark.clause("T3.5")
+@given(
+    lines=st.lists(st.text("aé\U0001f600", max_size=6), min_size=1, max_size=12),
+    slack=st.integers(-25, 25),
+)
+def test_as_many_whole_rows_are_shown_as_fit_to_the_byte(lines: list[str], slack: int) -> None:
+    sizes = [len(f"{number}:{line}\n".encode()) for number, line in enumerate(lines, 1)]
+    room = sum(sizes) + slack
+    fitting = sum(sum(sizes[: count + 1]) <= room for count in range(len(sizes)))
+    view = window_view("f", lines, max_bytes=room + len("f") + numbered._FOOTER_RESERVE)
+    assert view.end_line == max(1, fitting)
+    if fitting == len(lines):
+        assert view.text == "\n".join(["f", *(f"{n}:{x}" for n, x in enumerate(lines, 1))])

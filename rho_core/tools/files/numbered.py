@@ -117,7 +117,14 @@ def snapshot_view(
 
 def _rows_within(lines: Sequence[str], first: int, last: int, room: int) -> tuple[list[str], int]:
     """Whole rows that fit into `room` bytes, at least one, and how many of them are cut."""
-    rows: list[str] = []
+    wanted = lines[first - 1 : last]
+    lengths = [len(line) for line in wanted]
+    if sum(lengths) < room and max(lengths, default=0) <= MAX_LINE_CHARACTERS:
+        # most files: nothing is cut, and they are counted in one go
+        rows = [f"{number}:{line}" for number, line in enumerate(wanted, first)]
+        if len("\n".join(rows).encode("utf-8", "replace")) < room:
+            return rows, 0
+    rows = []
     cut = 0
     for number in range(first, last + 1):
         line = lines[number - 1]
