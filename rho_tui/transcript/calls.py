@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rho_core.history.messages import ToolCall
@@ -66,7 +67,7 @@ class CallCards:
             if is_new:
                 self._sink.append(preview.block_id, tool_card(facts))
             elif facts != preview.facts:
-                self._sink.set_block(preview.block_id, tool_card(facts))
+                self._sink.redraw(preview.block_id, partial(tool_card, facts))
             preview.facts = facts
 
     def proposed(self, call: ToolCall, *, before: str | None = None) -> None:
@@ -80,7 +81,7 @@ class CallCards:
         else:
             block_id = preview.block_id
             if facts != preview.facts:
-                self._sink.set_block(block_id, tool_card(facts))
+                self._sink.redraw(block_id, partial(tool_card, facts))
         self._open[call.id] = _Call(block_id, facts)
 
     def started(self, call_id: str, name: str, metadata: ToolMetadata) -> None:
@@ -163,12 +164,16 @@ class CallCards:
             self._draw(call)
 
     def _draw(self, call: _Call) -> None:
-        card = tool_card(call.facts)
         call.shown_output = len(call.facts.live_output)
-        if call.replies and card.status is CardStatus.OK:
-            # the form's own labels say more than the JSON that the model reads
-            card = ToolCard(card.header, card.status, call.replies)
-        self._sink.set_block(call.block_id, card)
+        self._sink.redraw(call.block_id, partial(_card, call.facts, call.replies))
+
+
+def _card(facts: CallFacts, replies: tuple[Fact, ...]) -> ToolCard:
+    card = tool_card(facts)
+    if replies and card.status is CardStatus.OK:
+        # the form's own labels say more than the JSON that the model reads
+        return ToolCard(card.header, card.status, replies)
+    return card
 
 
 def _progress_line(progress: ToolProgress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +17,9 @@ class TranscriptSink(Protocol):
 
     def set_block(self, block_id: str, block: Block) -> None:
         """Replace a block."""
+
+    def redraw(self, block_id: str, make: Callable[[], Block]) -> None:
+        """Replace a block by what `make` gives when it is next looked at."""
 
     def append_text(self, block_id: str, delta: str) -> None:
         """Let a block's text grow."""
@@ -48,6 +52,9 @@ class BlockList:
         if block_id not in self.blocks:
             raise KeyError(block_id)
         self.blocks[block_id] = block
+
+    def redraw(self, block_id: str, make: Callable[[], Block]) -> None:
+        self.set_block(block_id, make())
 
     def append_text(self, block_id: str, delta: str) -> None:
         self.blocks[block_id] = extended(self.blocks[block_id], delta)

@@ -63,6 +63,7 @@ class TranscriptView(TranscriptSurface):
         super().__init__(name=name, id=id)
         self._growing: dict[str, Entry] = {}
         self._changed: dict[str, int] = {}  # first changed row of changed entries
+        self._redrawn: dict[str, Callable[[], Block]] = {}  # what entries will be replaced by
         self._frame_timer: Timer | None = None
         self._frame_ended = 0.0
         self._frame_cost = 0.0
@@ -96,10 +97,18 @@ class TranscriptView(TranscriptSurface):
         Raises:
             KeyError: The id is unknown.
         """
-        entry = self._entries.get(block_id)
-        self._collect(entry)
-        if entry.block != block:
-            self._note(entry, self._layouts.replace(entry, block))
+        self._redrawn.pop(block_id, None)
+        self._replace(self._entries.get(block_id), block)
+        self._schedule()
+
+    def redraw(self, block_id: str, make: Callable[[], Block]) -> None:
+        """Replace a block by what `make` gives, asked for with the next frame: the last counts.
+
+        Raises:
+            KeyError: The id is unknown.
+        """
+        self._entries.get(block_id)
+        self._redrawn[block_id] = make
         self._schedule()
 
     def append_text(self, block_id: str, delta: str) -> None:
@@ -108,6 +117,7 @@ class TranscriptView(TranscriptSurface):
         Raises:
             KeyError: The id is unknown.
         """
+        self._take_redrawn(block_id)
         entry = self._entries.get(block_id)
         entry.collected.append(delta)
         self._growing[block_id] = entry
@@ -119,6 +129,7 @@ class TranscriptView(TranscriptSurface):
         Raises:
             KeyError: The id is unknown.
         """
+        self._take_redrawn(block_id)
         entry = self._entries.get(block_id)
         self._collect(entry)
         self._mark(entry, self._layouts.finish(entry))
@@ -133,8 +144,8 @@ class TranscriptView(TranscriptSurface):
         self._clear_selection()
         self._layouts.forget(entry)
         self._painter.forget(block_id)
-        self._growing.pop(block_id, None)
-        self._changed.pop(block_id, None)
+        for waiting in (self._growing, self._changed, self._redrawn):
+            waiting.pop(block_id, None)
         viewport = self._viewport
         if entry.index == viewport.index:
             viewport.row = 0
@@ -150,6 +161,7 @@ class TranscriptView(TranscriptSurface):
         self._painter.clear()
         self._growing.clear()
         self._changed.clear()
+        self._redrawn.clear()
         self._viewport.following = True
         self._repaint()
 
@@ -159,6 +171,7 @@ class TranscriptView(TranscriptSurface):
         Raises:
             KeyError: The id is unknown.
         """
+        self._take_redrawn(block_id)
         entry = self._entries.get(block_id)
         if entry.collected:
             return extended(entry.block, "".join(entry.collected))
@@ -185,7 +198,7 @@ class TranscriptView(TranscriptSurface):
 
     def on_resize(self) -> None:
         """Draw what came before there was a size to draw in."""
-        if self._growing or self._changed:
+        if self._growing or self._changed or self._redrawn:
             self._schedule()
 
     # --- frames -----------------------------------------------------------------------------
@@ -195,6 +208,18 @@ class TranscriptView(TranscriptSurface):
         if self._frame_timer is not None:
             self._frame_timer.stop()
         self._frame()
+
+    def _take_redrawn(self, *block_ids: str) -> None:
+        """Replace these blocks now, by default all that wait for it."""
+        for block_id in block_ids or tuple(self._redrawn):
+            make = self._redrawn.pop(block_id, None)
+            if make is not None:
+                self._replace(self._entries.get(block_id), make())
+
+    def _replace(self, entry: Entry, block: Block) -> None:
+        self._collect(entry)
+        if entry.block != block:
+            self._note(entry, self._layouts.replace(entry, block))
 
     def _collect(self, entry: Entry) -> None:
         if self._growing.pop(entry.id, None) is not None:
@@ -226,6 +251,7 @@ class TranscriptView(TranscriptSurface):
         if not self._viewport.height:
             return
         began = monotonic()
+        self._take_redrawn()
         for entry in list(self._growing.values()):
             self._collect(entry)
         self._advance()
@@ -272,6 +298,7 @@ class TranscriptView(TranscriptSurface):
         Returns:
             False when the block is no card or hides nothing.
         """
+        self._take_redrawn(block_id)
         entry = self._entries.get(block_id)
         if not self._layouts.expandable(entry):
             return False
@@ -295,6 +322,7 @@ class TranscriptView(TranscriptSurface):
         Returns:
             False when there is none.
         """
+        self._take_redrawn()
         cards = [entry for entry in self._entries if isinstance(entry.block, ToolCard)]
         for live in (True, False):
             for entry in reversed(cards):

@@ -561,3 +561,43 @@ async def test_equal_and_growing_blocks_are_not_laid_out_again(
         view.flush()
         assert lines(app)[:2] == [" one two three", ""]
         assert view.block("a") == AssistantBlock("one two three")
+
+
+async def test_a_block_that_changes_many_times_a_frame_is_made_once() -> None:
+    app = ViewApp()
+    made: list[str] = []
+
+    def make(text: str) -> Callable[[], ToolCard]:
+        def draw() -> ToolCard:
+            made.append(text)
+            return card(text)
+
+        return draw
+
+    async with app.run_test(size=(60, 10)) as pilot:
+        view = app.view
+        view.append("c", card("first"))
+        await until(pilot, lambda: view._frame_timer is None)
+        for text in ("second", "third", "fourth"):
+            view.redraw("c", make(text))
+        assert made == []
+        frames = view.frames
+        await until(pilot, lambda: "fourth" in " ".join(lines(app)))
+        assert (made, view.frames) == (["fourth"], frames + 1)
+        await until(pilot, lambda: view._frame_timer is None)
+
+        # whoever looks at the block, or goes on with it, gets what it is by now
+        view.redraw("c", make("fifth"))
+        assert view.block("c") == card("fifth")
+        view.redraw("c", make("sixth"))
+        view.append_text("c", "and more")
+        assert "sixth" in made
+        view.redraw("c", make("never"))
+        view.set_block("c", card("seventh"))
+        assert view.block("c") == card("seventh")
+        view.redraw("c", make("never"))
+        view.remove_block("c")
+        view.flush()
+        assert "never" not in made
+        with pytest.raises(KeyError):
+            view.redraw("c", make("never"))
