@@ -31,13 +31,14 @@ def _chat(options: argparse.Namespace, typed: EarlyInput) -> int:
         complain(error)
         return EXIT_USAGE
     from rho_tui.app import RhoApp
+    from rho_tui.cli import event_loop
     from rho_tui.widgets.terminal_input import install_terminal_input
 
     install_terminal_input()
     app = RhoApp(
         launch, prompt=options.prompt, resume=resume, typed=typed.text, entered=typed.entered
     )
-    code = app.run()
+    code = event_loop.run(app.run_async())
     if app.return_code and code is None:
         where = f"; what happened is in {app.crash_log}" if app.crash_log else ""
         complain(f"rho stopped because of a fault of its own{where}")

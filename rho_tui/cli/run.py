@@ -18,6 +18,7 @@ from rho_core.events import (
     ToolStarted,
 )
 from rho_core.tooling.values import ToolSucceeded
+from rho_tui.cli import event_loop
 from rho_tui.cli.exit_codes import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -58,7 +59,7 @@ def run_headless(options: argparse.Namespace) -> int:
     if options.max_steps is not None:
         steps = replace(launch.config.model, max_steps=options.max_steps)
         launch = replace(launch, config=replace(launch.config, model=steps))
-    return asyncio.run(_answer(launch, prompt, options.timeout))
+    return event_loop.run(_answer(launch, prompt, options.timeout))
 
 
 def _prompt(options: argparse.Namespace) -> str:
