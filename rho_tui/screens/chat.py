@@ -53,9 +53,6 @@ QUIT_SECONDS = 2.0
 BRANCH_SECONDS = 1.0
 """How often, at most, the branch is read again while tools run."""
 
-_COLLECT_AFTER = 10_000
-"""New objects before the youngest are looked through for cycles; a step makes a few hundred."""
-
 _ROOMY_ROWS = 18
 """From this height on, an approval and everything around it fit."""
 
@@ -216,7 +213,6 @@ class ChatScreen(Screen[None]):
         # a turn for a tenth of a second each time. A test's app is one of many in its process.
         if not self.app.is_headless and not gc.get_freeze_count():
             gc.freeze()
-            gc.set_threshold(_COLLECT_AFTER)
 
     @on(Composer.CommandEntered)
     def _command_entered(self, message: Composer.CommandEntered) -> None:
