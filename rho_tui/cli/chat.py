@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +14,8 @@ if TYPE_CHECKING:
     from rho_tui.host.launch import Launch
 
 
-_COLLECT_AFTER = 10_000
-"""New objects before the youngest are looked through for cycles.
-
-The imports of the start make them by the ten thousand, all to stay; a step of a turn makes a few
-hundred, most of them gone at its end without any looking.
-"""
-
-
 def run_chat(options: argparse.Namespace) -> int:
     """Open the app; returns its exit code."""
-    gc.set_threshold(_COLLECT_AFTER)
     with early_terminal() as typed:
         return _chat(options, typed)
 

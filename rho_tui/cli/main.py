@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,9 +15,17 @@ from rho_tui.cli.exit_codes import EXIT_USAGE
 MODES = ("supervised", "allow_edits", "plan", "bypass")
 REASONING = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
+_COLLECT_AFTER = 10_000
+"""New objects before the youngest are looked through for cycles.
+
+The imports of the start make them by the ten thousand, all to stay; a step of a turn makes a few
+hundred, most of them gone at its end without any looking.
+"""
+
 
 def run(argv: Sequence[str]) -> int:
     """Run `rho` with these arguments; returns the exit code."""
+    gc.set_threshold(_COLLECT_AFTER)
     options = _parser().parse_args(argv)
     if options.command == "run":
         from rho_tui.cli.run import run_headless

@@ -7,9 +7,13 @@ ignores white space at the ends of lines; the exact bytes are compared besides (
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 
 _FNV_OFFSET = 0x811C9DC5
 _FNV_PRIME = 0x01000193
+
+_MAX_KNOWN_TAGS = 1_000
+_known_tags: dict[bytes, str] = {}
 
 #: Gives the header of a view: display path and whole text (with its byte order mark) to one line.
 HeaderStyle = Callable[[str, str], str]
@@ -41,8 +45,20 @@ def tagged_header(shown: str, text: str) -> str:
 def file_tag(text: str) -> str:
     """Four upper-case hexadecimal digits: FNV-1a over the lines without trailing blanks (3.10)."""
     data = "\n".join([line.rstrip(" \t\r") for line in text.split("\n")])
+    encoded = data.encode("utf-8", "surrogatepass")
+    # an edit needs the tag of the same text several times, and byte by byte Python is slow
+    key = blake2b(encoded, digest_size=16).digest()
+    tag = _known_tags.get(key)
+    if tag is None:
+        if len(_known_tags) >= _MAX_KNOWN_TAGS:
+            _known_tags.clear()
+        tag = _known_tags[key] = _fnv_tag(encoded)
+    return tag
+
+
+def _fnv_tag(data: bytes) -> str:
     # only the low 16 bits are kept, and they depend on no higher bit: small numbers are faster
     tag, prime = _FNV_OFFSET & 0xFFFF, _FNV_PRIME & 0xFFFF
-    for byte in data.encode("utf-8", "surrogatepass"):
+    for byte in data:
         tag = (tag ^ byte) * prime & 0xFFFF
     return f"{tag:04X}"
