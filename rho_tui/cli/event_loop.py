@@ -1,4 +1,4 @@
-"""The event loop that the program runs on; embedded in another program, the core runs on that's."""
+"""The event loop that the program runs on; an embedded core runs on the loop of its host."""
 
 from __future__ import annotations
 
