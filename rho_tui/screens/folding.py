@@ -52,7 +52,7 @@ class Folding:
         surface = self._screen.surface
         before = surface.activity.activity
         after = activity_after(event, before)
-        if after is not before:  # most events say nothing new, and a reactive is slow to find out
+        if after is not before:  # most events say nothing new
             surface.activity.activity = after
         self._update_status(event)
         match event:
