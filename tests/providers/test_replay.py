@@ -35,6 +35,7 @@ from rho_core.providers.anthropic import AnthropicProvider
 from rho_core.providers.http_provider import HttpProvider
 from rho_core.providers.openai_chat import OpenAIChatProvider
 from rho_core.providers.wire_json import encode_body
+from tests.core.messages_strategies import messages
 from tests.providers.harness import KEY, request_of
 
 URL = "http://127.0.0.1:1/v1"
@@ -65,7 +66,9 @@ def _context(identity: ModelIdentity) -> st.SearchStrategy[tuple[ProviderContext
 
 
 def _message(identity: ModelIdentity) -> st.SearchStrategy[Message]:
+    """Messages of any kind, and such whose calls, results and context belong together."""
     return st.one_of(
+        messages,
         st.builds(UserMessage, _CONTENT),
         st.builds(AssistantMessage, _CONTENT),
         st.builds(
@@ -120,8 +123,8 @@ def test_a_message_is_rendered_once_until_its_results_change(
     answer = EnrichedAssistant((ToolCall.of("a", "read", {}),))
     asked: list[Message] = [UserMessage.of_text("go"), answer]
     result = ToolResult("a", True, "done")
-    for messages in ([*asked], [*asked], [*asked, result], [*asked, result]):
-        body = provider.request_body(request_of(messages))
+    for history in ([*asked], [*asked], [*asked, result], [*asked, result]):
+        body = provider.request_body(request_of(history))
     assert [[r.content for r in results] for results in rendered] == [
         ["tool call interrupted before completion"],
         ["done"],
@@ -131,9 +134,9 @@ def test_a_message_is_rendered_once_until_its_results_change(
 
 def test_what_was_rendered_goes_with_its_message() -> None:
     provider = OpenAIChatProvider(URL, KEY, "m")
-    messages: list[Message] = [UserMessage.of_text("a"), AssistantMessage((Text("b"),))]
-    encode_body(provider.request_body(request_of(messages)))
+    history: list[Message] = [UserMessage.of_text("a"), AssistantMessage((Text("b"),))]
+    encode_body(provider.request_body(request_of(history)))
     assert len(provider._replay._rendered) == 2
-    del messages[1]
+    del history[1]
     gc.collect()
     assert len(provider._replay._rendered) == 1
